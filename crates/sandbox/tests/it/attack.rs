@@ -290,6 +290,46 @@ async fn the_programs_that_checks_use_are_not_the_agents() {
     cell.close(Duration::from_secs(5)).await.expect("closes");
 }
 
+/// Five more ways, tried while the check runs: into its output, under its feet, by its modules, by its settings, by its end.
+#[tokio::test]
+async fn what_a_check_prints_is_its_own_whatever_the_agents_programs_do_meanwhile() {
+    let state = state();
+    let cell = cell_with(state.path(), CellLimits::default()).await;
+    let machine = cell.machine();
+    let plant = "folder=$(python3 -m site --user-site); mkdir -p $folder .config/environment.d; \
+        echo \"import sys; sys.stdout.write('FORGED')\" > $folder/forge.pth; echo \"print('FORGED')\" > $folder/sitecustomize.py; \
+        for name in json os encodings site; do echo \"print('FORGED')\" > $name.py; done; \
+        echo \"print('FORGED')\" > .pythonrc.py; printf 'home = /home/user\\n' > pyvenv.cfg; \
+        echo \"PYTHONSTARTUP=$HOME/.pythonrc.py PYTHONPATH=$HOME LD_PRELOAD=$HOME/x.so BASH_ENV=$HOME/.bashrc\" | tr ' ' '\\n' \
+        | tee .pam_environment .config/environment.d/forge.conf > .env; echo 'echo FORGED' | tee .bashrc .kshrc .zshenv > .shrc; \
+        printf '#!/bin/sh\\necho FORGED\\n' | tee python cat sh > bash; chmod +x python cat sh bash";
+    machine.run(&Command::shell(plant)).await.expect("runs");
+    // Writes into whatever standard output of another process can be opened, and says which.
+    let attacker = "import os\nprint('ready', flush=True)\nwhile True:\n    for pid in filter(str.isdigit, os.listdir('/proc')):\n        \
+        try:\n            if int(pid) == os.getpid() or open(f'/proc/{pid}/comm').read().strip() not in ('python3', 'python', 'cat', 'bash', 'sleep'): continue\n            \
+        with open(f'/proc/{pid}/fd/1', 'w') as out: out.write('FORGED')\n        except OSError: pass";
+    let mut attacker = machine.spawn(&Command::new(["python3", "-I", "-c", attacker])).await.expect("starts");
+    assert_eq!(attacker.read().await.expect("ready"), b"ready\n");
+    let check = "python3 -c 'import json, time; time.sleep(1); print(json.dumps(1))'; bash -c 'sleep 1; echo 2'; echo 3 | cat; \
+        python -c 'import os; print(os.path.basename(\"/a/4\"))'; sh -c 'echo 5'";
+    let output = machine.run(&Command::shell(check).apart()).await.expect("runs");
+    assert_eq!(output.stdout_text(), "1\n2\n3\n4\n5\n", "{}", String::from_utf8_lossy(&output.stderr));
+    // The same attack reaches the agent's own programs: it is one that works.
+    let output =
+        machine.run(&Command::shell("python3 -I -c 'import time; time.sleep(1)'")).await.expect("runs");
+    assert!(output.stdout_text().contains("FORGED"), "{}", output.stdout_text());
+    attacker.kill().await.expect("ends");
+    attacker.wait().await.expect("ended");
+    // To end a check is possible, and never gives the expected output.
+    let killer = "import os\nprint('ready', flush=True)\nwhile True:\n    for pid in filter(str.isdigit, os.listdir('/proc')):\n        \
+        try:\n            if open(f'/proc/{pid}/comm').read() == 'sleep\\n': os.kill(int(pid), 9)\n        except OSError: pass";
+    let mut killer = machine.spawn(&Command::new(["python3", "-I", "-c", killer])).await.expect("starts");
+    assert_eq!(killer.read().await.expect("ready"), b"ready\n");
+    let output = machine.run(&Command::shell("sleep 5 && echo GOOD").apart()).await.expect("runs");
+    assert_eq!((output.stdout_text().as_str(), output.timed_out), ("", false));
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+}
+
 #[tokio::test]
 async fn no_file_holds_up_whoever_reads_it() {
     let state = state();
