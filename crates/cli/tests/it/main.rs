@@ -14,6 +14,7 @@ mod command;
 mod dependencies;
 mod differences;
 mod documents;
+mod episodes;
 mod everyday;
 mod experiment;
 mod exploring;
