@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
 mod ablation;
+mod agents;
 mod acp;
 mod acting;
 mod authoring;
