@@ -47,9 +47,11 @@ impl Grounded {
                 HistoryRule::Window { context, .. } => {
                     HistoryRule::Window { images: 1, at_most: None, context }
                 }
-                HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } => {
-                    HistoryRule::Window { images: 1, at_most: None, context: None }
+                // The planner's server counts no pictures, so it alone knows when its context is full.
+                HistoryRule::AppendOnly { max_request_bytes, uploads, .. } => {
+                    HistoryRule::AppendOnly { max_request_bytes, uploads, context: None }
                 }
+                HistoryRule::Blocks { .. } => HistoryRule::Window { images: 1, at_most: None, context: None },
             },
             ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => plans.history,
         };

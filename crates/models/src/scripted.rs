@@ -220,7 +220,7 @@ impl Scripted {
             images: ImageRule::None,
             outline: true,
             views: ViewRule::Whole,
-            history: HistoryRule::AppendOnly { max_request_bytes: 32 << 20, uploads: false },
+            history: HistoryRule::AppendOnly { max_request_bytes: 32 << 20, uploads: false, context: None },
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,
         };

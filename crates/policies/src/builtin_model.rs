@@ -30,7 +30,7 @@ impl BuiltInModel {
             images: ImageRule::None,
             outline: true,
             views: ViewRule::Whole,
-            history: HistoryRule::AppendOnly { max_request_bytes: 64 << 20, uploads: false },
+            history: HistoryRule::AppendOnly { max_request_bytes: 64 << 20, uploads: false, context: None },
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,
         };

@@ -50,12 +50,16 @@ impl ContextRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryRule {
-    /// The whole conversation, which only grows.
+    /// The whole conversation, which only grows: each request begins with the one before, byte by byte. One that does not
+    /// fit is not sent, and nothing is left out of it.
     AppendOnly {
         /// The provider's limit on the size of a request, in bytes.
         max_request_bytes: u64,
         /// Whether pictures can be uploaded once and referenced afterwards.
         uploads: bool,
+        /// The context size; `None` if unknown, so that only the server can detect an overflow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<ContextRule>,
     },
     /// All text and the newest pictures. Older pictures are left out in blocks: between two blocks the conversation only
     /// grows, so that the provider's cache stays valid.

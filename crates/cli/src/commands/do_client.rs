@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use apprentice_harness::tool::mcp::CallableTool;
 use apprentice_protocol::{Clock, Monitors};
 
 use super::do_chat::Chat;
@@ -29,6 +30,8 @@ pub(super) struct ClientWorld<'a> {
     pub(super) folder: PathBuf,
     /// Who sees what the model does and may be asked first.
     pub(super) editor: Option<&'a Arc<Editor>>,
+    /// Tools of the client's own, beside those of the world.
+    pub(super) tools: Vec<CallableTool>,
 }
 
 /// What the sessions of a command share.
@@ -72,6 +75,6 @@ pub(super) async fn serve_client(
     let listener = given.editor.map(|editor| Arc::clone(editor) as Arc<dyn EventListener>);
     let wiring = Wiring { config, models, clock, folder: given.folder };
     // What a turn came to was told to the client.
-    let conversation = Conversation { first: None, chat: Some(chat), listener };
+    let conversation = Conversation { first: None, chat: Some(chat), listener, tools: given.tools };
     record(&arguments, &wiring, &*model, conversation).await.map(drop)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apprentice_evaluator::app_versions::AppVersions;
 use apprentice_guidance::SkillScripts;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
-use apprentice_harness::tool::mcp::McpServers;
+use apprentice_harness::tool::mcp::{CallableTool, McpServers};
 use apprentice_learning::foreground::AttemptLearning;
 use apprentice_protocol::{
     ChatModel, Clock, EVENT_VERSION, EnvironmentSource, EventKind, EventSink, Finish, Guidance, Header,
@@ -111,7 +111,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let Some(first) = first_instruction(arguments, chat.as_mut()).await? else { return Ok(()) };
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let wiring = Wiring { config, models: &models, clock: &clock, folder };
-    let conversation = Conversation { first: Some(first), chat, listener: None };
+    let conversation = Conversation { first: Some(first), chat, listener: None, tools: Vec::new() };
     let ended = record(arguments, &wiring, &*model, conversation).await?;
     // A session has told each report at the end of its turn.
     let answer = ended.finish.as_ref().filter(|_| !arguments.chat);
@@ -131,6 +131,8 @@ pub(super) struct Conversation {
     pub(super) chat: Option<Chat>,
     /// Who hears of each event while it is recorded.
     pub(super) listener: Option<Arc<dyn EventListener>>,
+    /// Tools of a client's own, beside those of the world.
+    pub(super) tools: Vec<CallableTool>,
 }
 
 /// What the whole command shares.
@@ -184,10 +186,11 @@ pub(super) async fn record(
     let known_versions = KnownVersions::default();
     let instruction = conversation.first.as_ref().map_or(OF_A_CLIENT, |first| first.instruction.as_str());
     let source = skill_source(arguments, wiring, &known_versions, instruction)?;
-    let Lent { guidance, scripts } = match source {
+    let Lent { mut guidance, scripts } = match source {
         Some(source) => guidance_for(&source, servers.as_ref(), learning.as_ref())?,
         None => Lent { guidance: Guidance::default(), scripts: None },
     };
+    guidance.tools.append(&mut conversation.tools);
     let files = arguments.file.iter().map(|path| do_setup::home_file(path)).collect::<Result<Vec<_>, _>>()?;
     let cancel = conversation.cancellation();
     let worlds = wiring.worlds(arguments.host, &cancel)?;

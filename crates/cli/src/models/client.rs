@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_evaluator::run::AttemptOf;
 use apprentice_models::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
 use apprentice_models::batch::BatchService;
 use apprentice_models::compat::{Adaptation, Compat, CompatConfig, StudentProfile};
@@ -90,7 +91,8 @@ impl Models {
     fn place(&self, name: &str) -> impl Fn(&str) -> String + use<> {
         let provider = provider_of(name).map_or("", |(entry, _)| entry.name);
         let part = self.config.role.settings_of_model(name).ok().flatten();
-        let of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().collect();
+        let mut of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().collect();
+        of_role.extend(part.filter(|part| part.history.is_some()).map(|_| "history"));
         let role = self.config.role.name_of_model(name).unwrap_or_default();
         move |key| match of_role.contains(key) {
             true => format!("role.{role}.{key}"),
@@ -99,9 +101,17 @@ impl Models {
     }
 
     /// Returns the client of a provider's model, without middleware, and its rate limit.
-    pub(super) fn adapter(&self, name: &str) -> Result<(Adapter, Arc<AdaptiveLimit>), Failure> {
+    pub(super) fn adapter(
+        &self,
+        name: &str,
+        attempt: Option<AttemptOf<'_>>,
+    ) -> Result<(Adapter, Arc<AdaptiveLimit>), Failure> {
         self.check_spelling(name)?;
-        let (settings, access, pace) = self.gate(name)?;
+        // The addresses of all attempts share a rate limit.
+        let (mut settings, access, pace) = self.gate(name)?;
+        if attempt.is_some() {
+            settings.base_url = self.settings_for(name, attempt)?.base_url;
+        }
         Ok((self.client(name, &settings, &access)?, pace))
     }
 
@@ -150,6 +160,11 @@ impl Models {
         let (provider, model) = named.ok_or_else(|| self.unknown(name))?;
         let (api, calls, place) = (provider.api, &settings.calls, self.place(name));
         check_each(api, calls, &place)?;
+        if settings.history.is_some() && api != ProviderApi::Compat {
+            let told =
+                format!("{}: this provider's conversations are kept by its own rule", place("history"));
+            return Err(Failure::say(Kind::Config, told).hint("remove it, or use a compat/ model"));
+        }
         check_together(api, model, calls, &settings.base_url, &place)?;
         check_output(name, calls, &place)?;
         let config = HostedConfig {
@@ -203,6 +218,17 @@ impl Models {
     /// Returns a student's profile, and why it is that one: the settings name it, or a name fits, as that of the model which
     /// the server says it serves.
     pub(super) fn chosen_student(
+        &self,
+        name: &str,
+        settings: &Provider,
+        model: &str,
+    ) -> Result<(StudentProfile, String), Failure> {
+        let (mut student, why) = self.fitting_student(name, settings, model)?;
+        student.history = settings.history.unwrap_or(student.history);
+        Ok((student, why))
+    }
+
+    fn fitting_student(
         &self,
         name: &str,
         settings: &Provider,

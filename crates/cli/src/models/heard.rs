@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use apprentice_evaluator::run::AttemptOf;
 use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile};
 
 use super::Models;
@@ -12,9 +13,18 @@ use crate::terminal::live_words::LiveWords;
 impl Models {
     /// Returns a model as [`Models::get`] does. Where there is a terminal, its words are shown on it as they come.
     pub(crate) fn get_heard(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
-        let Some((sender, live)) = LiveWords::start() else { return self.get(name, trial) };
+        self.heard(name, trial, None)
+    }
+
+    fn heard(
+        &self,
+        name: &str,
+        trial: &str,
+        attempt: Option<AttemptOf<'_>>,
+    ) -> Result<Arc<dyn ChatModel>, Failure> {
+        let Some((sender, live)) = LiveWords::start() else { return self.get_for(name, trial, attempt) };
         self.shared().words = Some(sender);
-        let model = self.get(name, trial);
+        let model = self.get_for(name, trial, attempt);
         let mut shared = self.shared();
         shared.words = None;
         shared.live = Some(live);
@@ -31,11 +41,16 @@ impl Models {
     }
 
     /// Returns the model of a trial. What it says is shown if [`Models::hear_trials`] says so.
-    pub(super) fn get_for_trial(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+    pub(super) fn get_for_trial(
+        &self,
+        name: &str,
+        trial: &str,
+        attempt: Option<AttemptOf<'_>>,
+    ) -> Result<Arc<dyn ChatModel>, Failure> {
         if !self.shared().hears_trials {
-            return self.get(name, trial);
+            return self.get_for(name, trial, attempt);
         }
-        let model = self.get_heard(name, trial)?;
+        let model = self.heard(name, trial, attempt)?;
         Ok(match self.live_words() {
             Some(live) => Arc::new(Heard { model, live }),
             None => model,

@@ -3,7 +3,7 @@
 
 use apprentice_evaluator::run::ChosenProfile;
 use apprentice_harness::agent::{opening_request, tokens_of};
-use apprentice_models::compat::{ActionFormat, SkillReading, StudentProfile};
+use apprentice_models::compat::{ActionFormat, History, SkillReading, StudentProfile};
 use apprentice_models::identity::ModelIdentity;
 use apprentice_protocol::{ChatModel as _, HistoryRule, ImageRule, Size, WorldTool};
 
@@ -54,6 +54,11 @@ impl Models {
         }
         let (student, why) = self.chosen_student(name, &self.settings(name)?, model)?;
         terminal::note(format_args!("{name}: profile {}, {why}", student.name));
+        if student.history == History::Grow {
+            terminal::note(format_args!(
+                "{name}: nothing is left out of its conversations (history = \"grow\"); one that no longer fits ends its attempt"
+            ));
+        }
         self.note_unlisted(name, model, &identity);
         let by_tools = student.dialect == ActionFormat::Tools;
         if by_tools && identity.tools == Some(false) {
@@ -81,7 +86,11 @@ impl Models {
     /// Refuses a context that cannot hold the first request.
     fn check_context(&self, name: &str, identity: &ModelIdentity) -> Result<(), Failure> {
         let model = self.compat(name)?;
-        let HistoryRule::Window { context: Some(rule), .. } = model.profile().history else { return Ok(()) };
+        let (HistoryRule::Window { context: Some(rule), .. }
+        | HistoryRule::AppendOnly { context: Some(rule), .. }) = model.profile().history
+        else {
+            return Ok(());
+        };
         let prompt = model
             .prompt(&opening_request(model.profile(), WORLD))
             .map_err(|error| Failure::say(Kind::Bug, error))?;

@@ -2,6 +2,7 @@
 //! limits, ledgers and the cassette.
 
 pub(crate) mod access;
+mod address;
 mod agents;
 mod batches;
 mod client;
@@ -10,6 +11,7 @@ mod introduce;
 mod readers;
 pub(crate) mod rule_based;
 pub(crate) mod spelling;
+mod trials;
 mod uncalled;
 mod within;
 
@@ -19,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_control::{PERSON, PersonActs, PersonModel};
 use apprentice_evaluator::estimates::cost::Pricing;
-use apprentice_evaluator::run::{ChosenProfile, ModelSource, TrialSpec};
+use apprentice_evaluator::run::AttemptOf;
 use apprentice_models::batch::Batched;
 use apprentice_models::compat::Adaptation;
 use apprentice_models::embeddings::{Cached, EmbeddingMiddleware, Embeddings};
@@ -151,6 +153,16 @@ impl Models {
 
     /// Builds the model with this name for one conversation; `trial` labels the conversation in recordings.
     pub(crate) fn get(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+        self.get_for(name, trial, None)
+    }
+
+    /// Builds a model as [`Self::get`] does. Its server's address may name the attempt.
+    fn get_for(
+        &self,
+        name: &str,
+        trial: &str,
+        attempt: Option<AttemptOf<'_>>,
+    ) -> Result<Arc<dyn ChatModel>, Failure> {
         let name = self.resolve(name)?;
         if name == PERSON {
             return Ok(Arc::new(PersonModel::new(Arc::clone(&self.acts), trial)));
@@ -168,7 +180,7 @@ impl Models {
             return Ok(model);
         }
         match provider_of(name) {
-            Some((_, model)) if !model.is_empty() => self.grounded(name, trial),
+            Some((_, model)) if !model.is_empty() => self.grounded(name, trial, attempt),
             Some(_) | None => Err(self.unknown(name)),
         }
     }
@@ -182,7 +194,7 @@ impl Models {
         self.check_answers_at_once(name)?;
         match provider_of(name) {
             // `get` would start an unused recording in the cassette.
-            Some((_, model)) if !model.is_empty() => self.adapter(name).map(drop),
+            Some((_, model)) if !model.is_empty() => self.adapter(name, None).map(drop),
             Some(_) | None => self.get(name, "check").map(drop),
         }
     }
@@ -239,8 +251,14 @@ impl Models {
         &self.prices
     }
 
-    /// Returns a model's settings: its provider's, with the overrides of the model's role.
+    /// Returns a model's settings: its provider's, with the overrides of the model's role. An address that names attempts is
+    /// that of none.
     pub(crate) fn settings(&self, name: &str) -> Result<Provider, Failure> {
+        self.settings_for(name, None)
+    }
+
+    /// Returns a model's settings for one attempt.
+    fn settings_for(&self, name: &str, attempt: Option<AttemptOf<'_>>) -> Result<Provider, Failure> {
         let (entry, _) = provider_of(name).ok_or_else(|| self.unknown(name))?;
         let provider = entry.settings(&self.config.provider);
         let part = self.config.role.settings_of_model(name)?;
@@ -249,6 +267,7 @@ impl Models {
             own.base_url = address(&own.calls).unwrap_or(own.base_url);
         }
         uncalled::check_address(name, &own.base_url)?;
+        own.base_url = address::filled(name, &own.base_url, attempt)?;
         if own.key_env == entry.vendor_key
             && let Some(variable) = key_variable(&own.calls)
         {
@@ -337,19 +356,24 @@ impl Models {
         if let Some(known) = self.shared().identities.get(name) {
             return Some(known.clone());
         }
-        let (adapter, _) = self.adapter(name).ok()?;
+        let (adapter, _) = self.adapter(name, None).ok()?;
         let identity = adapter.0.identity().await;
         self.shared().identities.insert(name.to_owned(), identity.clone());
         Some(identity)
     }
 
     /// Adds the grounder to a `compat/` model, if the role has a model; other models locate targets themselves.
-    fn grounded(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+    fn grounded(
+        &self,
+        name: &str,
+        trial: &str,
+        attempt: Option<AttemptOf<'_>>,
+    ) -> Result<Arc<dyn ChatModel>, Failure> {
         let purse = Arc::new(Ledger::new("trial", self.trial_cap(name)?));
-        let model = self.api(name, &purse)?;
+        let model = self.api(name, &purse, attempt)?;
         match self.config.role.grounder.model.as_deref() {
             Some(grounder) if name.starts_with("compat/") && name != grounder => {
-                let both = Grounded::new(Arc::new(model), Arc::new(self.api(grounder, &purse)?));
+                let both = Grounded::new(Arc::new(model), Arc::new(self.api(grounder, &purse, attempt)?));
                 // A recording treats the two models as one, like their callers.
                 Ok(self.recorded(both.kind(Kind::Config)?, trial))
             }
@@ -358,8 +382,13 @@ impl Models {
     }
 
     /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget, then the limit on output.
-    fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
-        let (adapter, limit) = self.adapter(name)?;
+    fn api(
+        &self,
+        name: &str,
+        trial: &Arc<Ledger>,
+        attempt: Option<AttemptOf<'_>>,
+    ) -> Result<impl ChatModel + use<>, Failure> {
+        let (adapter, limit) = self.adapter(name, attempt)?;
         let (entry, _) = provider_of(name).ok_or_else(|| self.unknown(name))?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
         let retry = RetryPolicy { retries: self.config.retries, seed, ..RetryPolicy::default() };
@@ -437,43 +466,6 @@ impl Models {
             SafetyChoice::Acknowledge => SafetyPolicy::Acknowledge,
             SafetyChoice::Ask => SafetyPolicy::Ask(Arc::new(TerminalApprover)),
         }
-    }
-}
-
-/// Labels a trial's conversations in recordings.
-fn trial_label(trial: &TrialSpec) -> String {
-    format!("{}/{}/{}/{}", trial.task, trial.role.as_str(), trial.arm, trial.seed)
-}
-
-impl ModelSource for Models {
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        if self.resolve(&trial.model).is_ok_and(|name| name == PERSON) {
-            return Ok(Arc::new(PersonModel::new(Arc::clone(&self.acts), trial.trial.as_str())));
-        }
-        self.get_for_trial(&trial.model, &trial_label(trial)).map_err(|failure| failure.to_string())
-    }
-
-    fn identity<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {
-        Box::pin(self.identify(model))
-    }
-
-    fn profile(&self, model: &str) -> Option<ChosenProfile> {
-        self.chosen_profile(model).ok().flatten()
-    }
-
-    fn gone<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async move { self.reach([model]).await.err().map(|failure| failure.source.to_string()) })
-    }
-
-    fn judge(&self) -> Option<String> {
-        // A role without a model was refused when the judge was checked.
-        let name = self.config.role.judge.model.as_deref()?;
-        Some(self.resolve(name).unwrap_or(name).to_owned())
-    }
-
-    fn judge_model(&self, name: &str, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        self.check_judge_name(name).map_err(|failure| failure.to_string())?;
-        self.get(name, &trial_label(trial)).map_err(|failure| failure.to_string())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use apprentice_models::compat::History;
 use serde::Deserialize;
 
 use crate::settings::call_settings::CallSettings;
@@ -89,6 +90,7 @@ pub(crate) const OWN: &[(&str, &str, ValueType)] = &[
     ("anthropic", "forget_above", ValueType::Whole),
     ("compat", "profile", ValueType::Text),
     ("compat", "context_tokens", ValueType::Whole),
+    ("compat", "history", ValueType::Text),
 ];
 
 /// Endpoints and keys of the model providers.
@@ -128,6 +130,8 @@ pub(crate) struct Provider {
     pub(crate) profile: Option<String>,
     /// Context length in tokens, for servers that do not report it (compat).
     pub(crate) context_tokens: Option<u64>,
+    /// What is left out of a conversation, and when; by default as the profile says (compat).
+    pub(crate) history: Option<History>,
     /// US dollars per hour of the machine, for self-hosted models; zero for free (compat).
     pub(crate) usd_per_hour: Option<f64>,
     /// Settings of its calls.

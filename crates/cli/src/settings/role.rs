@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use apprentice_evaluator::arms::PUSH_COUNT;
 use apprentice_guidance::ArmPolicy;
+use apprentice_models::compat::History;
 use serde::Deserialize;
 
 use crate::failure::{Failure, Kind};
@@ -21,6 +22,7 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
     ("max_in_flight", ValueType::Whole),
     ("profile", ValueType::Text),
     ("context_tokens", ValueType::Whole),
+    ("history", ValueType::Text),
     ("usd_per_hour", ValueType::Number),
     ("trial_usd", ValueType::Number),
     ("delivery", ValueType::Text),
@@ -85,6 +87,8 @@ pub(crate) struct RoleSettings {
     pub(crate) profile: Option<String>,
     /// Context length in tokens (compat).
     pub(crate) context_tokens: Option<u64>,
+    /// What is left out of a conversation, and when (compat).
+    pub(crate) history: Option<History>,
     /// US dollars per hour of the machine.
     pub(crate) usd_per_hour: Option<f64>,
     /// Cap on the cost of one attempt, in US dollars.
@@ -182,6 +186,7 @@ impl Provider {
         own.calls = part.calls.over(&own.calls);
         own.profile = part.profile.clone().or(own.profile);
         own.context_tokens = part.context_tokens.or(own.context_tokens);
+        own.history = part.history.or(own.history);
         own.usd_per_hour = part.usd_per_hour.or(own.usd_per_hour);
         own
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, worlds_can_start};
+use crate::place::{PROGRAM, Place, below, worlds_can_start};
+use crate::servers::golden;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -240,4 +241,58 @@ fn a_cancelled_turn_is_answered_whatever_is_open_and_the_session_lives() {
     let rest = editor.end();
     assert_eq!(rest.last().expect("an answer")["result"]["stopReason"], "cancelled");
     assert!(place.cells().is_empty(), "{:?}", place.cells());
+}
+
+#[test]
+fn an_editors_tool_servers_are_started_called_and_ended() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    fs::write(place.path("page.html"), "<title>Note</title>").expect("written");
+    let list = json!({ "name": "notes_skill_list", "arguments": { "domain": "gimp" } });
+    let end = json!({ "name": "finish", "arguments": { "finish": "done" } });
+    let script = [list, end].map(|call| json!({ "calls": [call] }).to_string()).join("\n");
+    fs::write(place.path("model.jsonl"), script).expect("written");
+    let model = format!("scripted:{}", place.path("model.jsonl").display());
+    let (file, out) =
+        (place.path("page.html").display().to_string(), place.path("traces").display().to_string());
+    let mut editor = Editor::start(
+        &place,
+        &["--model", &model, "--url", "file:///home/user/page.html", "--file", &file, "--out", &out],
+    );
+    let book = golden(&place);
+    let notes =
+        json!({ "name": "notes", "command": PROGRAM, "args": ["mcp", "--skillbook", book], "env": [] });
+    let with = |servers: Value| json!({ "cwd": place.0.path(), "mcpServers": servers });
+    let far = json!({ "type": "http", "name": "far", "url": "http://127.0.0.1:9/mcp", "headers": [] });
+    let gone = json!({ "name": "gone", "command": "/no/program", "args": [], "env": [] });
+    for (id, server, code, words) in [
+        (1, far, -32602, "\"far\" is not taken: its type is http"),
+        (2, gone, -32603, "the tool server \"gone\": "),
+    ] {
+        editor.ask(id, "session/new", &with(json!([server])));
+        let error = &editor.until(id).1["error"];
+        assert_eq!(error["code"], code, "{error}");
+        let told = error["message"].as_str().unwrap_or_default();
+        assert!(told.contains(words), "{error}");
+    }
+    editor.ask(3, "session/new", &with(json!([notes])));
+    let session = editor.until(3).1["result"]["sessionId"].as_str().expect("a session").to_owned();
+    let knows = |process: u32| {
+        fs::read_to_string(format!("/proc/{process}/cmdline")).is_ok_and(|line| line.contains(&book))
+    };
+    let mine = || below(std::process::id()).into_iter().filter(|one| knows(one.id)).count();
+    assert_eq!(mine(), 1, "one server");
+    editor.ask(4, "session/prompt", &prompt(&session));
+    let (told, answer) = editor.until(4);
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{told:?}");
+    let of_call = |message: &&Value| message["params"]["update"]["toolCallId"] == "call_1";
+    let last = told.iter().rfind(of_call).expect("an update of the call");
+    assert_eq!(last["params"]["update"]["status"], "completed", "{last}");
+    assert!(last.to_string().contains("gimp"), "what the server answered is told: {last}");
+    editor.ask(5, "session/close", &json!({ "sessionId": session }));
+    assert_eq!(editor.until(5).1["result"], json!({}));
+    assert_eq!(mine(), 0, "it ended with its session");
+    assert_eq!(editor.end(), Vec::<Value>::new());
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
 mod ablation;
+mod agents;
 mod acp;
 mod acting;
 mod authoring;
@@ -14,6 +15,7 @@ mod command;
 mod dependencies;
 mod differences;
 mod documents;
+mod episodes;
 mod everyday;
 mod experiment;
 mod exploring;

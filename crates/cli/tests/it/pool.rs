@@ -282,6 +282,14 @@ fn what_is_not_carried_out_says_why_and_changes_nothing() {
     for (body, status, code) in cases {
         assert_eq!(served.refused("POST", "/sessions", &body), (status, code.to_owned()), "{body}");
     }
+    // A trainer may look for the model's address here.
+    let given = json!({ "task": "amount", "base_url": "http://127.0.0.1:9/v1" });
+    let (status, told) = served.ask("POST", "/sessions", &given);
+    let words = told["message"].as_str().unwrap_or_default();
+    assert!(
+        status == 400 && words.starts_with("base_url: a session has no model, its client acts"),
+        "{told}"
+    );
     let id = served.open(&json!({ "task": "amount" }));
     let path = format!("/sessions/{id}/step");
     for body in [

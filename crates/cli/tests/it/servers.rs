@@ -22,7 +22,7 @@ fn here() -> Option<HostEnvironment> {
     Some(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())])
 }
 
-fn golden(place: &Place) -> String {
+pub(crate) fn golden(place: &Place) -> String {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skillbook/tests/it/golden/book-1");
     let to = place.path("golden");
     copy(&from, &to);

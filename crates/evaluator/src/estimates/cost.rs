@@ -247,7 +247,10 @@ fn request(profile: &ModelProfile, turn: u64) -> u64 {
         ViewRule::Whole | ViewRule::Changes => (OPENING_TOKENS, TURN_TOKENS),
     };
     match profile.history {
-        HistoryRule::AppendOnly { .. } => opening + turn * text + (turn + 1) * picture,
+        HistoryRule::AppendOnly { context, .. } => {
+            let whole = opening + turn * text + (turn + 1) * picture;
+            context.map_or(whole, |context| whole.min(context.tokens))
+        }
         HistoryRule::Blocks { at_most, .. } => {
             opening + turn * text + (turn + 1).min(u64::from(at_most)) * picture
         }
@@ -286,7 +289,8 @@ mod tests {
     }
 
     const WITHIN: ImageRule = ImageRule::Within { size: Size::new(1280, 720) };
-    const GROWING: HistoryRule = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false };
+    const GROWING: HistoryRule =
+        HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false, context: None };
     const SLIDING: HistoryRule = HistoryRule::Window { images: 1, at_most: None, context: None };
 
     fn close(found: f64, expected: f64) {

@@ -180,7 +180,7 @@ mod tests {
             images,
             outline: false,
             views: ViewRule::Whole,
-            history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false },
+            history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false, context: None },
             tools: ToolRule::Fixed,
             max_output_tokens: 1000,
         };

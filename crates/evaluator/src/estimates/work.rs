@@ -162,7 +162,8 @@ mod tests {
         Pricing { tariff: None, profile: Some(profile), attempt_cap: None }
     }
 
-    const GROWING: HistoryRule = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false };
+    const GROWING: HistoryRule =
+        HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false, context: None };
 
     #[test]
     fn a_model_without_a_price_is_forecast_in_turns_tokens_and_hours() {

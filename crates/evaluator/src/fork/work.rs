@@ -18,8 +18,8 @@ use super::variant::{Variant, help};
 use crate::arms::GuidanceProvider;
 use crate::arms::guidance::TrialHelp;
 use crate::run::{
-    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, PlannedRun, RunControl, RunDeps, RunPlan,
-    RunSummary, TrialSpec, plan, start_plan,
+    ArmPlan, AttemptOf, Contender, Conversations, ModelSource, PlanRequest, PlannedRun, RunControl, RunDeps,
+    RunPlan, RunSummary, TrialSpec, plan, start_plan,
 };
 
 /// A fork to work.
@@ -237,9 +237,9 @@ struct ForkedModels {
     partings: Partings,
 }
 
-impl ModelSource for ForkedModels {
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        let live = self.live.model(trial)?;
+impl ForkedModels {
+    /// Wraps the model of a trial.
+    fn forked(&self, trial: &TrialSpec, live: Arc<dyn ChatModel>) -> Result<Arc<dyn ChatModel>, String> {
         let (partings, arm) = (Arc::clone(&self.partings), trial.arm.clone());
         let parted = move |Parting { step, difference }: Parting| {
             let mut partings = partings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,6 +247,16 @@ impl ModelSource for ForkedModels {
         };
         let forked = ForkedModel::new(Arc::clone(&self.point), live, self.prior, Arc::new(parted));
         forked.map(|model| Arc::new(model) as _).map_err(|error| error.to_string())
+    }
+}
+
+impl ModelSource for ForkedModels {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        self.forked(trial, self.live.model(trial)?)
+    }
+
+    fn model_of_attempt(&self, attempt: AttemptOf<'_>) -> Result<Arc<dyn ChatModel>, String> {
+        self.forked(attempt.trial, self.live.model_of_attempt(attempt)?)
     }
 
     fn identity<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_models::identity::ModelIdentity;
-use apprentice_protocol::{BoxFuture, ChatModel, Clock, EnvironmentSource};
+use apprentice_protocol::{BoxFuture, ChatModel, Clock, EnvironmentSource, RunId};
 use apprentice_tasks::suite::SuiteOptions;
 use apprentice_trace::Redactor;
 
@@ -12,10 +12,26 @@ use crate::arms::ArmError;
 use crate::arms::guidance::ArmGuidance;
 use crate::grading::answer_judge::judge_prompt_hash;
 
+/// One attempt at a trial of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct AttemptOf<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The trial.
+    pub trial: &'a TrialSpec,
+    /// The attempt's number, from 1.
+    pub attempt: u32,
+}
+
 /// Creates models by name. The evaluator creates the baselines itself.
 pub trait ModelSource: Send + Sync {
     /// Returns the model for one trial. The error describes the remedy.
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String>;
+
+    /// Returns the model for one attempt, as [`Self::model`] does: a source whose servers hear of the attempt needs its number.
+    fn model_of_attempt(&self, attempt: AttemptOf<'_>) -> Result<Arc<dyn ChatModel>, String> {
+        self.model(attempt.trial)
+    }
 
     /// Returns the identity that a model's server reports; `None` without a server. It is called before a run's
     /// first trial, never fails, and takes seconds at most.

@@ -25,7 +25,7 @@ pub use crate::trial_identity::{Contender, trial_id};
 pub(crate) use budget::scaled_limits;
 pub use control::RunControl;
 pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, load_conversation};
-pub use deps::{GuidanceFactory, ModelSource, RunDeps};
+pub use deps::{AttemptOf, GuidanceFactory, ModelSource, RunDeps};
 pub use error::RunError;
 pub use plan::{
     AdmissionCounts, ArmPlan, ChosenProfile, Conversations, JudgePlan, ModelPlan, PlanError, PlanRequest,

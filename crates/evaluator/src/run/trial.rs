@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempt::{AttemptExecution, AttemptOutcome};
 use super::context::RunContext;
 use super::control::RunControl;
-use super::deps::RunDeps;
+use super::deps::{AttemptOf, RunDeps};
 use super::error::RunError;
 use super::plan::{PlanError, TrialSpec};
 use super::progress::Progress;
@@ -152,7 +152,7 @@ impl Runner {
         let task = worded(task, &trial.arm, trial.seed).map_err(PlanError::from)?;
         let varied = vary(&task, &self.context.suite.name, trial.seed)
             .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
-        let model = self.model(trial, &varied.task)?;
+        let model = self.model(trial, attempt, &varied.task)?;
         // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.
         let guidance = (self.context.deps.guidance)(trial);
         let row = self.context.folder.blank_row(trial, attempt);
@@ -200,7 +200,8 @@ impl Runner {
         }
     }
 
-    fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
+    fn model(&self, trial: &TrialSpec, attempt: u32, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
+        let of = AttemptOf { run: &self.context.folder.plan().run, trial, attempt };
         let script = |source| RunError::Script { task: trial.task.clone(), source };
         Ok(match trial.model.as_str() {
             "baseline/solution" => Arc::new(SolutionModel::solution(task).map_err(script)?),
@@ -211,7 +212,7 @@ impl Runner {
                 .context
                 .deps
                 .models
-                .model(trial)
+                .model_of_attempt(of)
                 .map_err(|why| RunError::Model { model: name.to_owned(), why })?,
         })
     }

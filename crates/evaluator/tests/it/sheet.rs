@@ -227,7 +227,7 @@ fn paid_model(images: ImageRule) -> Pricing {
             images,
             outline: true,
             views: ViewRule::Whole,
-            history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false },
+            history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false, context: None },
             tools: ToolRule::Fixed,
             max_output_tokens: 1000,
         }),

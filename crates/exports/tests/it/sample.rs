@@ -340,7 +340,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
             images: ImageRule::AsIs,
             outline: true,
             views: ViewRule::default(),
-            history: HistoryRule::AppendOnly { max_request_bytes: 1 << 20, uploads: false },
+            history: HistoryRule::AppendOnly { max_request_bytes: 1 << 20, uploads: false, context: None },
             tools: ToolRule::Fixed,
             max_output_tokens: 100,
         },

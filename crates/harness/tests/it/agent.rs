@@ -72,7 +72,8 @@ fn seeing(images: ImageRule, history: HistoryRule) -> ModelProfile {
     }
 }
 
-const ALL: HistoryRule = HistoryRule::AppendOnly { max_request_bytes: 1 << 24, uploads: false };
+const ALL: HistoryRule =
+    HistoryRule::AppendOnly { max_request_bytes: 1 << 24, uploads: false, context: None };
 
 #[tokio::test]
 async fn one_action_per_call() {
@@ -252,7 +253,7 @@ async fn only_a_window_of_pictures_is_sent_again_and_the_text_stays() {
 
 #[tokio::test]
 async fn a_conversation_that_no_longer_fits_ends_as_context_full() {
-    let history = HistoryRule::AppendOnly { max_request_bytes: 12_000, uploads: false };
+    let history = HistoryRule::AppendOnly { max_request_bytes: 12_000, uploads: false, context: None };
     let wait = |ms: u32| acts(json!([{ "do": "wait", "ms": ms }]));
     let mut bench = Bench::new(editor(), (1..40).map(wait).collect());
     bench.script = bench.script.with_profile(seeing(ImageRule::None, history));

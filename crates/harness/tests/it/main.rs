@@ -21,6 +21,7 @@ mod examples;
 #[path = "../../../sandbox/tests/it/file_server.rs"]
 mod file_server;
 mod functions;
+mod growing;
 mod headless_shell;
 mod held;
 mod legibility;

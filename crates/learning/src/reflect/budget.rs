@@ -81,7 +81,7 @@ impl ReviewerLimits {
     /// Returns the limits of a model. A model without pictures gets none, whatever is asked for.
     pub fn of(profile: &ModelProfile, pictures: usize) -> Self {
         let (context, most) = match &profile.history {
-            HistoryRule::AppendOnly { .. } => (None, usize::MAX),
+            HistoryRule::AppendOnly { context, .. } => (*context, usize::MAX),
             HistoryRule::Blocks { at_most, .. } => (None, usize::try_from(*at_most).unwrap_or(usize::MAX)),
             HistoryRule::Window { images, context, .. } => {
                 (*context, usize::try_from(*images).unwrap_or(usize::MAX))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn pictures_go_only_to_models_that_see_and_no_more_than_they_take() {
-        let append = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false };
+        let append = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false, context: None };
         let pictures = |images, history, asked| ReviewerLimits::of(&profile(images, history), asked).pictures;
         assert_eq!(pictures(ImageRule::None, append, 24), 0);
         assert_eq!(pictures(ImageRule::AsIs, append, 24), 24);

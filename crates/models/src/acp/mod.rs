@@ -73,7 +73,7 @@ impl AcpAgent {
             outline: true,
             views: ViewRule::Changes,
             // The conversation is the agent's: of a request, only what is new is told.
-            history: HistoryRule::AppendOnly { max_request_bytes: 1 << 40, uploads: false },
+            history: HistoryRule::AppendOnly { max_request_bytes: 1 << 40, uploads: false, context: None },
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,
         };

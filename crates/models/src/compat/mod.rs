@@ -35,9 +35,7 @@ use crate::price::Tariff;
 
 pub use adaptation::Adaptation;
 pub use encode::as_sent;
-pub use profile::{
-    ActionFormat, PictureHistory, ProfileError, SkillReading, Space, Structured, StudentProfile,
-};
+pub use profile::{ActionFormat, History, ProfileError, SkillReading, Space, Structured, StudentProfile};
 pub(crate) use text_format::PROMPTS;
 use words::Unparsed;
 

@@ -101,8 +101,8 @@ pub struct StudentProfile {
     pub images: ImageRule,
     /// The number of latest pictures that remain when older ones are left out.
     pub history_images: u32,
-    /// When older pictures are left out.
-    pub history: PictureHistory,
+    /// What is left out of a conversation, and when.
+    pub history: History,
     /// Context length in tokens, request and answer together; `None` when only the server knows it.
     pub context_tokens: Option<u64>,
     /// Whether observations include the interface tree.
@@ -136,16 +136,17 @@ pub enum SkillReading {
     Prompt,
 }
 
-/// When old pictures of a conversation are left out.
+/// What is left out of a conversation, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PictureHistory {
-    /// Some at once, so that in between each request begins with the one before, and the server's cache holds.
+pub enum History {
+    /// Old pictures, some at once, so that in between each request begins with the one before, and the server's cache holds.
     #[default]
     Blocks,
-    /// Only when the context is full.
+    /// Nothing: each request begins with the one before, and what does not fit the context ends the attempt. An attempt is
+    /// then one sequence of tokens, as trainers need it.
     Grow,
-    /// One each turn, for a server that takes no more than `history_images`.
+    /// One old picture each turn, for a server that takes no more than `history_images`.
     Window,
 }
 
@@ -174,7 +175,7 @@ struct ProfileFile {
     #[serde(default = "three")]
     history_images: u32,
     #[serde(default)]
-    history: PictureHistory,
+    history: History,
     #[serde(default)]
     context_tokens: Option<Spanned<u64>>,
     #[serde(default)]
@@ -350,15 +351,7 @@ impl StudentProfile {
             images: self.images,
             outline: self.outline || self.images == ImageRule::None,
             views: self.views,
-            history: HistoryRule::Window {
-                images: self.history_images.max(1),
-                at_most: match self.history {
-                    PictureHistory::Window => None,
-                    PictureHistory::Blocks => Some(self.history_images.max(1).saturating_add(BLOCK)),
-                    PictureHistory::Grow => Some(u32::MAX),
-                },
-                context: self.context(),
-            },
+            history: self.history_rule(),
             tools: ToolRule::MayChange,
             max_output_tokens: self.max_output_tokens,
         }
@@ -376,6 +369,18 @@ impl TokenField {
 }
 
 impl StudentProfile {
+    fn history_rule(&self) -> HistoryRule {
+        let (images, context) = (self.history_images.max(1), self.context());
+        match self.history {
+            History::Window => HistoryRule::Window { images, at_most: None, context },
+            History::Blocks => {
+                HistoryRule::Window { images, at_most: Some(images.saturating_add(BLOCK)), context }
+            }
+            // A limit of bytes is the server's to tell.
+            History::Grow => HistoryRule::AppendOnly { max_request_bytes: u64::MAX, uploads: false, context },
+        }
+    }
+
     fn context(&self) -> Option<ContextRule> {
         let patch = match self.images {
             ImageRule::Factor { factor, .. } => factor,
@@ -429,12 +434,9 @@ mod tests {
     #[test]
     fn pictures_are_left_out_as_a_profile_says() {
         let head = "consumer = \"x\"\ndialect = \"tools\"\nmax_output_tokens = 512\nspace = \"pixels\"\nimages = \"as_is\"\n";
-        for (line, expected) in [
-            ("", Some(15)),
-            ("history = \"blocks\"", Some(15)),
-            ("history = \"grow\"", Some(u32::MAX)),
-            ("history = \"window\"", None),
-        ] {
+        for (line, expected) in
+            [("", Some(15)), ("history = \"blocks\"", Some(15)), ("history = \"window\"", None)]
+        {
             let profile =
                 StudentProfile::parse("mine", "mine.toml", &format!("{head}{line}\n")).expect("is sound");
             let HistoryRule::Window { images, at_most, .. } = profile.model_profile("compat/m").history
@@ -443,6 +445,12 @@ mod tests {
             };
             assert_eq!((images, at_most), (3, expected), "{line}");
         }
+        let text = format!("{head}history = \"grow\"\ncontext_tokens = 8192\n");
+        let grows = StudentProfile::parse("mine", "mine.toml", &text).expect("is sound");
+        let HistoryRule::AppendOnly { context, .. } = grows.model_profile("compat/m").history else {
+            panic!("nothing is left out")
+        };
+        assert_eq!(context.map(|context| context.tokens), Some(8192));
     }
 
     #[test]

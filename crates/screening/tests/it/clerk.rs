@@ -31,7 +31,7 @@ fn profile() -> ModelProfile {
         images: ImageRule::None,
         outline: true,
         views: ViewRule::Whole,
-        history: HistoryRule::AppendOnly { max_request_bytes: 1_000_000, uploads: false },
+        history: HistoryRule::AppendOnly { max_request_bytes: 1_000_000, uploads: false, context: None },
         tools: ToolRule::Fixed,
         max_output_tokens: 1000,
     }

@@ -13,11 +13,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, object};
 use crate::episode::TaskEpisode;
 
 /// Longest name of an episode, in bytes.
 const MAX_NAME_BYTES: usize = 200;
+
+/// Keys of a model, which a client may look for here.
+const OF_MODELS: [&str; 2] = ["base_url", "model"];
+const NO_MODEL: &str = "a session has no model, its client acts; to have the program ask a model through a proxy, start \
+                        `apprentice run SUITE --model compat/NAME --base-url http://PROXY/{run}/{trial}/{attempt}/v1`";
 
 /// When a reward is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +53,14 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
+    /// Reads the body of a request.
+    pub(crate) fn read(given: &Value) -> Result<Self, Refusal> {
+        if let Some(key) = OF_MODELS.iter().find(|key| given.get(key).is_some()) {
+            return Err(Refusal::malformed(format!("{key}: {NO_MODEL}")));
+        }
+        object(given).map_err(|why| Refusal::malformed(format!("the request's JSON: {why}")))
+    }
+
     /// What is given here, and for the rest what was asked for before. The name of an episode and the size of a group are not kept.
     pub(crate) fn over(self, before: &Self) -> Self {
         Self {

@@ -390,7 +390,7 @@ fn client_profile() -> ModelProfile {
         images: ImageRule::None,
         outline: true,
         views: ViewRule::Whole,
-        history: HistoryRule::AppendOnly { max_request_bytes: 1 << 30, uploads: false },
+        history: HistoryRule::AppendOnly { max_request_bytes: 1 << 30, uploads: false, context: None },
         tools: ToolRule::Fixed,
         max_output_tokens: 4096,
     }

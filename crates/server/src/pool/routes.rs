@@ -138,7 +138,7 @@ async fn list(State(pool): Shared) -> Json<Value> {
 }
 
 async fn open(State(pool): Shared, body: Bytes) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let opening: Opening = read(&body)?;
+    let opening = Opening::read(&json_of(&body)?)?;
     Ok((StatusCode::CREATED, Json(pool.open(opening).await?)))
 }
 
@@ -152,7 +152,7 @@ async fn close(State(pool): Shared, Path(id): Path<String>) -> Result<StatusCode
 }
 
 async fn reset(State(pool): Shared, Path(id): Path<String>, body: Bytes) -> Answer {
-    let opening: Opening = read(&body)?;
+    let opening = Opening::read(&json_of(&body)?)?;
     pool.request(&id, SessionRequest::Reset(opening)).await.map(Json)
 }
 

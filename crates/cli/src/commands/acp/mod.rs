@@ -2,6 +2,7 @@
 //! session has a fresh world of its own; each prompt is one turn in it.
 
 mod session;
+mod tool_servers;
 
 use std::path::PathBuf;
 use std::sync::Arc;

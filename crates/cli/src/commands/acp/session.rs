@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_acp::{Connection, ContentBlock, RequestId, RpcError, StopReason, known_fields, method};
+use apprentice_harness::tool::mcp::CallableTool;
 use apprentice_protocol::{Clock, VoidCause};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Acp;
+use super::tool_servers::ToolServers;
 use crate::commands::client_session::{SessionClient, client_session};
 use crate::commands::do_chat::Chat;
 use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
@@ -94,19 +96,8 @@ impl Sessions {
         if !params["cwd"].as_str().is_some_and(|cwd| Path::new(cwd).is_absolute()) {
             return Err(RpcError::invalid_params("cwd must be an absolute path"));
         }
-        match params["mcpServers"].as_array() {
-            None => return Err(RpcError::invalid_params("mcpServers must be a list")),
-            Some(servers) => {
-                if let Some(server) = servers.first() {
-                    let name = &server["name"];
-                    let problem = format!(
-                        "the tool server {name} is not taken: the agent works in a world of its own, with the tools of \
-                         that world and of its skillbook; start the session without tool servers"
-                    );
-                    return Err(RpcError::invalid_params(problem));
-                }
-            }
-        }
+        let cwd = params["cwd"].as_str().unwrap_or_default();
+        let servers = ToolServers::read(&params["mcpServers"], cwd, &self.plan.clock)?;
         let mut open = self.open();
         let most = self.plan.arguments.sessions;
         if open.worlds >= most {
@@ -116,7 +107,7 @@ impl Sessions {
         open.worlds += 1;
         open.last += 1;
         let (number, id) = (open.last, format!("session_{}", open.last));
-        Ok(NewSession { sessions: Arc::clone(self), number, id })
+        Ok(NewSession { sessions: Arc::clone(self), number, id, servers })
     }
 
     /// Begins a turn.
@@ -167,11 +158,34 @@ pub(super) struct NewSession {
     sessions: Arc<Sessions>,
     number: u64,
     id: String,
+    servers: ToolServers,
 }
 
 impl NewSession {
-    /// Opens the world, answers, and carries out turns until the session ends.
+    /// Starts the editor's tool servers, opens the world, answers, and carries out turns until the session ends.
     pub(super) async fn work(self, request: RequestId) {
+        let closed = CancellationToken::new();
+        let tools = tokio::select! {
+            biased;
+            () = self.sessions.all.cancelled() => Err("the agent is ending".to_owned()),
+            tools = self.servers.tools() => tools,
+        };
+        match tools {
+            Ok(tools) => self.carry_out(request, tools, &closed).await,
+            Err(why) => {
+                let why = terminal::redacted(&why);
+                let _ = self.sessions.connection.respond(&request, Err(RpcError::internal(why))).await;
+            }
+        }
+        self.servers.leave().await;
+        let mut open = self.sessions.open();
+        open.sessions.remove(&self.id);
+        open.worlds -= 1;
+        drop(open);
+        closed.cancel();
+    }
+
+    async fn carry_out(&self, request: RequestId, tools: Vec<CallableTool>, closed: &CancellationToken) {
         let plan = Arc::clone(&self.sessions.plan);
         let arguments = &plan.arguments;
         let interrupts = SessionInterrupts::under(&self.sessions.all);
@@ -187,12 +201,12 @@ impl NewSession {
             max_steps: arguments.max_steps,
             folder: self.folder(&plan),
             editor: Some(&editor),
+            tools,
         };
         let wiring = ClientWiring { config: &plan.config, models: &plan.models, clock: &plan.clock };
         let chat = Chat::of_client(session, Arc::clone(&interrupts));
         let mut working = std::pin::pin!(serve_client(given, chat, wiring));
         let mut waiting = client.clone();
-        let closed = CancellationToken::new();
         let ended = tokio::select! {
             ended = &mut working => Some(ended),
             Some(_) = waiting.world() => None,
@@ -220,10 +234,6 @@ impl NewSession {
         if let Err(failure) = ended {
             terminal::note(format_args!("{}: {:#}", self.id, failure.source));
         }
-        let mut open = self.sessions.open();
-        open.sessions.remove(&self.id);
-        open.worlds -= 1;
-        closed.cancel();
     }
 
     /// The folder of the session's trace. An editor starts the agent again with the same arguments, so each has a name of its own.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_evaluator::run::{ModelSource, TrialSpec};
+use apprentice_evaluator::run::{AttemptOf, ModelSource, TrialSpec};
 use apprentice_fleet::{Database, Metered};
 use apprentice_models::identity::ModelIdentity;
 use apprentice_protocol::{BoxFuture, ChatModel};
@@ -15,14 +15,23 @@ pub(super) struct MeteredModels {
     pub(super) learns_for: Option<String>,
 }
 
-impl ModelSource for MeteredModels {
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        let model = self.inner.model(trial)?;
+impl MeteredModels {
+    fn metered(&self, trial: &TrialSpec, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
         let metered = Metered::new(model, &trial.model, Arc::clone(&self.database));
-        Ok(match &self.learns_for {
+        match &self.learns_for {
             Some(experiment) => Arc::new(metered.learning_for(experiment)),
             None => Arc::new(metered),
-        })
+        }
+    }
+}
+
+impl ModelSource for MeteredModels {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        Ok(self.metered(trial, self.inner.model(trial)?))
+    }
+
+    fn model_of_attempt(&self, attempt: AttemptOf<'_>) -> Result<Arc<dyn ChatModel>, String> {
+        Ok(self.metered(attempt.trial, self.inner.model_of_attempt(attempt)?))
     }
 
     fn identity<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {

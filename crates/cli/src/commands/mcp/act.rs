@@ -115,6 +115,7 @@ pub(in crate::commands) fn serve(
             max_steps: arguments.max_steps,
             folder: arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock))),
             editor: None,
+            tools: Vec::new(),
         };
         let models = wire::models(config, Arc::clone(&clock))?;
         let wiring = ClientWiring { config, models: &models, clock: &clock };

@@ -1,5 +1,5 @@
-//! The conversation as it is sent. It is append-only, with three exceptions: a sliding window of pictures, blocks of old
-//! pictures, and trimming when the model's known context is full.
+//! The conversation as it is sent. It is append-only, with three exceptions, of which a rule that only lets it grow has
+//! none: a sliding window of pictures, blocks of old pictures, and trimming when the model's known context is full.
 
 mod context;
 mod old_pictures;
@@ -134,9 +134,11 @@ impl Conversation {
             max_output_tokens: profile.max_output_tokens,
         };
         let meter = match profile.history {
-            HistoryRule::Window { context, .. } => context.map(TokenMeter::new),
+            HistoryRule::AppendOnly { context, .. } | HistoryRule::Window { context, .. } => {
+                context.map(TokenMeter::new)
+            }
             // Signatures cover everything that was sent. Such a provider trims by itself or reports a full context.
-            HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } => None,
+            HistoryRule::Blocks { .. } => None,
         };
         let meter = meter.map(|mut meter| {
             meter.add_text(&request.system);
@@ -300,10 +302,13 @@ impl Conversation {
     /// Trims the conversation until the next request may be sent, if that is possible.
     pub(super) fn make_room(&mut self) -> ContextFit {
         let room = match self.rule {
-            HistoryRule::AppendOnly { max_request_bytes, uploads } => {
-                let pictures = if uploads { 0 } else { self.picture_bytes() };
-                self.fit_in_bytes(self.text_bytes + pictures, max_request_bytes)
-            }
+            HistoryRule::AppendOnly { max_request_bytes, uploads, .. } => match self.fit_in_context() {
+                ContextFit::Fits => {
+                    let pictures = if uploads { 0 } else { self.picture_bytes() };
+                    self.fit_in_bytes(self.text_bytes + pictures, max_request_bytes)
+                }
+                full => full,
+            },
             HistoryRule::Blocks { keep, at_most, max_request_bytes } => {
                 self.leave_out_blocks(keep, at_most, max_request_bytes)
             }
@@ -328,15 +333,22 @@ impl Conversation {
         self.request.max_output_tokens = self.most_output.min(left.max(LEAST_REPLY_TOKENS));
     }
 
-    fn make_room_in_context(&mut self) -> ContextFit {
+    /// Whether the conversation fits the model's context as it is.
+    fn fit_in_context(&self) -> ContextFit {
         let Some(meter) = self.meter else { return ContextFit::Fits };
         // A reply may take what is left; a quarter of a small context is kept for it.
         let reply = u64::from(self.most_output).min(meter.rule.tokens / 4);
-        let limit = meter.rule.tokens.saturating_sub(reply);
-        let before = meter.tokens();
-        if before <= limit {
+        let (needed, limit) = (meter.tokens(), meter.rule.tokens.saturating_sub(reply));
+        if needed <= limit {
             return ContextFit::Fits;
         }
+        ContextFit::None { unit: "tokens", needed, limit, held: self.held(), by_pictures: false }
+    }
+
+    fn make_room_in_context(&mut self) -> ContextFit {
+        let ContextFit::None { needed: before, limit, .. } = self.fit_in_context() else {
+            return ContextFit::Fits;
+        };
         let mut trimmed = Trimmed { before, limit, ..Trimmed::default() };
         let enough = limit / KEPT_SHARE.1 * KEPT_SHARE.0;
         for kind in [PartKind::Released, PartKind::Picture, PartKind::Text] {

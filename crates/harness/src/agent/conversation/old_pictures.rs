@@ -45,8 +45,17 @@ impl Conversation {
         }
     }
 
-    /// Leaves out half of the pictures of a request that the provider found too long. `None` when only one is left.
+    /// Whether nothing may be left out of the conversation.
+    pub(in super::super) fn only_grows(&self) -> bool {
+        matches!(self.rule, HistoryRule::AppendOnly { .. })
+    }
+
+    /// Leaves out half of the pictures of a request that the provider found too long. `None` when only one is left, and of a
+    /// conversation that only grows.
     pub(in super::super) fn leave_out_half(&mut self) -> Option<LeftOut> {
+        if self.only_grows() {
+            return None;
+        }
         let kept = self.pictures.len().div_ceil(2);
         let why = "the provider found the request too long".to_owned();
         (kept < self.pictures.len()).then(|| self.leave_out_pictures(kept, why))
@@ -54,7 +63,8 @@ impl Conversation {
 
     /// Whether a request of this size fits.
     pub(super) fn fit_in_bytes(&self, needed: u64, limit: u64) -> ContextFit {
-        let by_pictures = self.text_bytes <= limit;
+        // Who keeps all pictures has chosen them.
+        let by_pictures = self.text_bytes <= limit && !self.only_grows();
         if needed <= limit {
             ContextFit::Fits
         } else {

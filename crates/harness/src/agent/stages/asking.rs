@@ -109,7 +109,10 @@ impl Asking<'_, '_> {
                 Err(error)
                     if matches!(error.fault, ModelErrorKind::ContextFull | ModelErrorKind::TooLarge)
                         && self.leave_out_half()? => {}
-                Err(error) if error.fault == ModelErrorKind::ContextFull => {
+                Err(error)
+                    if error.fault == ModelErrorKind::ContextFull
+                        || error.fault == ModelErrorKind::TooLarge && self.conversation.only_grows() =>
+                {
                     return Err(self.context_full(error.message));
                 }
                 Err(error) => return Err(error.into()),

@@ -19,7 +19,7 @@ fn profile(space: CoordinateSpace, images: ImageRule) -> ModelProfile {
         images,
         outline: true,
         views: ViewRule::Whole,
-        history: HistoryRule::AppendOnly { max_request_bytes: 1 << 20, uploads: false },
+        history: HistoryRule::AppendOnly { max_request_bytes: 1 << 20, uploads: false, context: None },
         tools: ToolRule::Fixed,
         max_output_tokens: 100,
     }
