@@ -3,6 +3,7 @@
 use apprentice_protocol::Prompt;
 
 use crate::activation::source_format::SEED;
+use crate::reading::function_question::QUESTION;
 use crate::reading::other_version::OTHER_VERSION;
 
 pub(crate) const PULL: Prompt = Prompt::new("skills/advice", include_str!("prompts/advice.md"), &[]);
@@ -10,8 +11,6 @@ pub(crate) const TOOLS: Prompt = Prompt::new("skills/tools", include_str!("promp
 pub(crate) const FUNCTIONS: Prompt =
     Prompt::new("skills/functions", include_str!("prompts/functions.md"), &[]);
 pub(crate) const GIVEN: Prompt = Prompt::new("skills/given", include_str!("prompts/given.md"), &[]);
-/// Example answers about the functions of a program that does not exist.
-pub(crate) const QUESTION: Prompt = Prompt::new("skills/question", include_str!("prompts/question.md"), &[]);
 
 /// Every text of this crate that reaches a model.
 pub const PROMPTS: [Prompt; 7] = [PULL, TOOLS, GIVEN, FUNCTIONS, QUESTION, SEED, OTHER_VERSION];

@@ -248,7 +248,10 @@ mod tests {
         let acts = [("fill \"roll\"", "combobox", "Paper"), ("fill \"coast\"", "textbox", "Note")];
         let text = with_steps_of("1. Open it.", "Print labels", Some(&attempt("pass", &acts)));
         let read = short_steps(&text).expect("short steps");
-        assert_eq!(read[0].lent(), "Print labels.\n1. select \"Paper\" \"roll\"\n2. type_into \"Note\" <text>");
+        assert_eq!(
+            read[0].lent(),
+            "Print labels.\n1. select \"Paper\" \"roll\"\n2. type_into \"Note\" <text>"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod action;
 mod action_text;
+mod advice_question;
 mod chord;
 mod clock;
 mod content;
@@ -43,6 +44,7 @@ mod world_function;
 
 pub use action::{Action, Button, Finish, History, TabAction, Target};
 pub use action_text::ActionDetail;
+pub use advice_question::AdviceQuestion;
 pub use chord::{Chord, ChordError, Key};
 pub use clock::{Clock, VirtualClock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget, estimated_tokens};
@@ -59,7 +61,7 @@ pub use event::{
 };
 pub use futures_core::future::BoxFuture;
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
-pub use guidance::{AdviceQuestion, Guidance, GuidanceRefresh};
+pub use guidance::{Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
 pub use limits::{CapOverrides, Limits, ResourceUsage, TaskBrief};
 pub use machine::{

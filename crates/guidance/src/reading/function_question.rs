@@ -4,12 +4,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use apprentice_protocol::{ChatReply, ChatRequest, Content, Message, NamedSchema};
+use apprentice_protocol::{ChatReply, ChatRequest, Content, Message, NamedSchema, Prompt};
 use apprentice_skillbook::{ShortSteps, Skill, Snapshot, candidates};
 use serde_json::json;
 
-use crate::prompts::QUESTION;
-
+/// The question, with answers about the functions of a program that does not exist.
+pub(crate) const QUESTION: Prompt =
+    Prompt::new("skills/question", include_str!("../prompts/question.md"), &[]);
 /// The functions that are asked about, nearest first. Each is a request of its own.
 const MAX_CANDIDATES: usize = 2;
 /// Room for the answer, a word in quotes.
