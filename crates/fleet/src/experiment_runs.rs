@@ -110,6 +110,10 @@ impl From<LeadError> for RunError {
 
 impl ExperimentRuns {
     /// The runs of an experiment that this worker leads.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store of artifacts that the record names cannot be opened.
     pub fn new(
         queue: Arc<Queue>,
         record: ExperimentRecord,

@@ -112,6 +112,10 @@ impl fmt::Debug for OnDemand {
 
 impl OnDemand {
     /// Makes a folder of this run or experiment below `root`, with its rows as they are now. To be called where one may wait.
+    ///
+    /// # Errors
+    ///
+    /// Fails as fetching a run does.
     pub fn open(queue: Queue, id: &RunId, root: &Path, runtime: Handle) -> Result<Self, FetchError> {
         let (subject, address, plan) = runtime.block_on(subject(&queue, id))?;
         let folder = root.join(id.as_str());

@@ -155,6 +155,10 @@ impl View {
     }
 
     /// Converts a model's point to a screen pixel.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the point lies outside of the picture; the error says which points are inside.
     pub fn to_screen(&self, point: ImagePoint) -> Result<ScreenPoint, OutsideView> {
         let (max_x, max_y) = self.extent();
         let inside = |value: f64, max: f64| value.is_finite() && (0.0..=max).contains(&value);

@@ -135,6 +135,10 @@ pub enum SkillIdError {
 
 impl SkillId {
     /// Parses `<domain>/<slug>`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not `<domain>/<slug>`, or if a part of it has characters that no id has.
     pub fn parse(text: &str) -> Result<Self, SkillIdError> {
         let Some((domain, slug)) = text.split_once('/').filter(|(_, slug)| !slug.contains('/')) else {
             return Err(SkillIdError::Shape(text.to_owned()));

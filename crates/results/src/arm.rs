@@ -258,6 +258,10 @@ impl Arm {
     }
 
     /// The arm of this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns the name if no arm has it.
     pub fn parse(name: &str) -> Result<Self, UnknownArm> {
         let found = ARMS.iter().find(|entry| entry.name == name);
         found.map(|entry| entry.arm).ok_or_else(|| UnknownArm { name: name.to_owned() })

@@ -98,6 +98,10 @@ fn place(field: &str) -> String {
 }
 
 /// Reads a `trials.jsonl` file. A line is complete when it ends with a line break; blank lines are skipped.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read, or with the line that is no row of this version.
 pub fn read(path: &Path) -> Result<Rows, RowsError> {
     let bytes =
         apprentice_files::read(path).map_err(|source| RowsError::Read { path: path.to_owned(), source })?;
@@ -105,6 +109,10 @@ pub fn read(path: &Path) -> Result<Rows, RowsError> {
 }
 
 /// Parses rows from memory; `path` is used in messages only.
+///
+/// # Errors
+///
+/// Returns the line that is no row of this version, and what is wrong with it.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
     let mut read = Rows::default();
     let mut known: BTreeMap<TrialRef, (usize, usize)> = BTreeMap::new();

@@ -74,6 +74,10 @@ fn missing(what: &str, package: &str) -> WorldError {
 }
 
 /// Checks that this machine has what shows a screen in a cell, and what runs on it.
+///
+/// # Errors
+///
+/// Fails with the first program that is missing and the package that brings it.
 pub fn need_display(screen: &Monitors) -> Result<(), WorldError> {
     let wanted = DisplayServer::of(screen).requirements();
     if let Some(lacking) = wanted.iter().find(|wanted| wanted.any_of.iter().all(|name| find(name).is_none()))

@@ -25,6 +25,10 @@ pub struct Reaped {
 }
 
 /// Removes the cells of dead owners below a state folder. Cells of living owners are not touched.
+///
+/// # Errors
+///
+/// Fails if the state folder cannot be locked or read, or if a dead cell's folder cannot be removed.
 pub fn reap(state: &Path) -> io::Result<Reaped> {
     let mut reaped = Reaped::default();
     if !state.is_dir() {

@@ -30,6 +30,10 @@ const STICKY: u32 = 0o1000;
 ///
 /// The first is below the session's run-time folder if that is ours alone, or for root below `/run`. Where there is no
 /// such place it is a folder in `temporary` with a name that cannot be foretold. It is found again by its owner.
+///
+/// # Errors
+///
+/// Fails if `temporary` cannot be read, or if no folder can be created in it where one is needed.
 pub fn state_folders(runtime: Option<&Path>, temporary: &Path) -> io::Result<Vec<PathBuf>> {
     let user = rustix::process::geteuid();
     let settled = match user.is_root() {
@@ -89,6 +93,10 @@ fn own() -> u32 {
 
 /// Opens a state folder, or creates it. Fails unless it is a folder of this user that nobody else can write to or
 /// replace.
+///
+/// # Errors
+///
+/// Fails if the folder cannot be created, is no folder, belongs to another user, or can be written to or replaced by others.
 pub fn open(path: &Path) -> io::Result<OwnedFd> {
     if let Some(parent) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(parent)?;

@@ -103,6 +103,10 @@ pub enum ExportError {
 }
 
 /// Writes a page that needs no server: with `trial`, only the attempts of that trial. The file is there whole or not at all.
+///
+/// # Errors
+///
+/// Fails if there is no such trial, if the page would be larger than `limits` allow, or if it cannot be written.
 pub fn write_page(
     library: &Library,
     trial: Option<&str>,

@@ -17,6 +17,10 @@ const TOTAL_LIMIT: usize = 32 << 20;
 const HEAP_LIMIT: i64 = 128 << 20;
 
 /// Runs a query and returns its rows with cells as JSON values. Blobs become text with invalid bytes replaced.
+///
+/// # Errors
+///
+/// Fails if the bytes are no database, if the query is refused, or if it takes more steps, rows or memory than are allowed.
 pub fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
     let told = |error: &dyn std::fmt::Display| format!("the database cannot be read: {error}");
     let mut file = tempfile::NamedTempFile::new().map_err(|error| told(&error))?;

@@ -28,6 +28,10 @@ use apprentice_runs::rows;
 const MISSING_CAP: f64 = 0.05;
 
 /// Compares two sets of attempts. Each side contains the rows of one model in one arm.
+///
+/// # Errors
+///
+/// Fails if a side is empty, has rows of several models or arms, or has a trial twice, or if the sides share no task.
 pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Result<Comparison, CompareError> {
     let measured = |rows: &[TrialRow]| rows.iter().map(TrialRow::measured).collect::<Vec<_>>();
     let (a, b) = (&*measured(a), &*measured(b));

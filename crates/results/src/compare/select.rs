@@ -41,6 +41,10 @@ pub enum SelectorError {
 
 impl Selector {
     /// Parses a selector such as `arm=pull,role=student`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a part is not `field=value`, if rows are not selected by that field, or if it has no such value.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut selector = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {

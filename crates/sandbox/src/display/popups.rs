@@ -19,12 +19,20 @@ pub struct Popup {
 
 impl Screen {
     /// The menus and lists that are open. Tooltips and notifications are none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn popups(&mut self) -> Result<Vec<Popup>, DisplayError> {
         let shown = self.shown_popups()?;
         Ok(shown.into_iter().filter_map(|(popup, is_list)| is_list.then_some(popup)).collect())
     }
 
     /// The areas of all windows that belong to no window manager, whatever they are for.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn popup_areas(&mut self) -> Result<Vec<Rect>, DisplayError> {
         Ok(self.shown_popups()?.into_iter().map(|(popup, _)| popup.bounds).collect())
     }

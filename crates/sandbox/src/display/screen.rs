@@ -123,6 +123,10 @@ impl Screen {
     }
 
     /// What is on the screen, without the pointer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read.
     pub fn frame(&mut self) -> Result<Frame, DisplayError> {
         let pixels = self.pixels()?;
         Frame::from_bgrx(self.size.width, self.size.height, &pixels.bytes)
@@ -143,11 +147,19 @@ impl Screen {
     }
 
     /// The screen as an encoded picture, without the pointer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read or encoded.
     pub fn picture(&mut self) -> Result<Image, DisplayError> {
         encoded(&self.frame()?)
     }
 
     /// The screen as an encoded picture, with the pointer as a person sees it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read or encoded.
     pub fn picture_with_pointer(&mut self) -> Result<Image, DisplayError> {
         encoded(&self.frame_with_pointer()?)
     }
@@ -158,6 +170,10 @@ impl Screen {
     }
 
     /// Whether an area is of one colour, so that nothing is drawn in it. What lies outside of the screen is not.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn is_plain(&mut self, area: Rect) -> Result<bool, DisplayError> {
         let (x, y) = (i16::try_from(area.x), i16::try_from(area.y));
         let (width, height) = (u16::try_from(area.width), u16::try_from(area.height));
@@ -170,6 +186,10 @@ impl Screen {
     }
 
     /// The windows that the window manager lists, front to back.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn windows(&mut self) -> Result<Vec<Window>, DisplayError> {
         let (root, list, active) =
             (self.root, self.atoms._NET_CLIENT_LIST_STACKING, self.atoms._NET_ACTIVE_WINDOW);

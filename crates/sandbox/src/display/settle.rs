@@ -34,6 +34,11 @@ const TAKEN: Duration = Duration::from_millis(1);
 impl Screen {
     /// Waits until the screen has come to rest since the last input: nothing is drawn, and the cell's programs have
     /// nothing left to do. The wait has a cap; [`Screen::busy_programs`] then names who is still at work.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, if `stop` was cancelled, or if a program that all others need, such as the window
+    /// manager, is stopped.
     pub fn settle(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         // All input so far has reached the programs: they are awake from here on until they have dealt with it.
         self.sync()?;
@@ -125,6 +130,10 @@ impl Screen {
     }
 
     /// Whether the last input changed anything on the screen.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn changed_since_input(&mut self) -> Result<bool, DisplayError> {
         self.take_events()?;
         Ok(self.unrest.changed_since_input())
@@ -132,6 +141,10 @@ impl Screen {
 
     /// Waits until the screen shows more changes than `seen`, as [`Screen::activity`] counts them, and returns whether it did
     /// before the cap.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled. That nothing changed is no error.
     pub fn await_change(
         &mut self,
         seen: u64,
@@ -165,6 +178,10 @@ impl Screen {
     }
 
     /// Waits until a window has the focus: keys that are sent while a dialog closes reach nobody.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled. That no window got the focus in time is no error.
     pub fn await_focus(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         self.take_events()?;
         let end = self.clock.mono() + FOCUS;
@@ -189,6 +206,10 @@ impl Screen {
 
     /// Returns the number of changes of the screen so far, and whether a window was opened or closed since the last
     /// input.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn activity(&mut self) -> Result<(u64, bool), DisplayError> {
         self.take_events()?;
         Ok((self.unrest.changes(), self.unrest.window_changed()))

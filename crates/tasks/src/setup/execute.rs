@@ -35,6 +35,10 @@ pub struct CompletedStep {
 /// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
 /// launched last, so that the attempt does not begin without it.
 /// The future is boxed: crates that await it would each compile all of it again.
+///
+/// # Errors
+///
+/// Returns the first step that failed, with its number from 1 and its cause.
 pub fn prepare<'a>(
     steps: &'a [SetupStep],
     context: &'a SetupContext<'_>,

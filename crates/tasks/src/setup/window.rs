@@ -88,6 +88,10 @@ pub(super) async fn await_window(
 }
 
 /// Waits until any window is open, at most 30 s; returns whether one is.
+///
+/// # Errors
+///
+/// Fails if the machine lists no windows, or is lost.
 pub async fn await_any_window(machine: &dyn Machine, clock: &dyn Clock) -> Result<bool, MachineError> {
     let deadline = clock.mono() + ANY_WINDOW_DEADLINE;
     while clock.mono() < deadline {

@@ -172,6 +172,10 @@ fn fields(step: &serde_json::Map<String, Value>) -> usize {
 
 impl Script {
     /// Parses a list of steps.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the step that cannot be read, that comes after the end, or that is beyond the limit of actions.
     pub fn read(steps: &[Value]) -> Result<Self, ScriptError> {
         let mut script = Self { acts: Vec::new(), last: Vec::new(), end: ScriptEnd::Done };
         for (index, step) in steps.iter().enumerate() {

@@ -87,6 +87,10 @@ pub enum SelectionError {
 
 impl Selection {
     /// Reads a selection and validates it against the suite.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is no selection, is one of another suite, selects nothing, or names a task that the suite does not have.
     pub fn read(path: &Path, suite: &Suite) -> Result<Self, SelectionError> {
         let path = path.to_owned();
         let text = match apprentice_files::read_to_string(&path) {

@@ -47,6 +47,10 @@ pub struct WebArenaOptions {
 static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("__([A-Z_]+?)__").ok());
 
 /// Writes a suite of the tasks of a wheel, a list, a folder of task files or one of them into a new folder.
+///
+/// # Errors
+///
+/// Fails if `from` cannot be read or holds no task that can be taken, or if `to` is not empty.
 pub fn add(from: &Path, to: &Path, options: &WebArenaOptions) -> Result<Conversion, ConversionError> {
     let configs = read(from)?;
     let mut suite = NewSuite::begin(to)?;

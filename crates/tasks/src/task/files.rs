@@ -33,6 +33,10 @@ pub enum SuiteFileError {
 }
 
 /// Reads a file below a folder. Links are followed as long as they stay below it.
+///
+/// # Errors
+///
+/// Fails if the path leads out of `root`, or if the file cannot be read, is no plain file, or is too large.
 pub async fn read_beneath(root: &Path, path: &Path) -> Result<Vec<u8>, SuiteFileError> {
     let (root, path) = (root.to_owned(), path.to_owned());
     let place = root.join(&path);

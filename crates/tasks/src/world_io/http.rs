@@ -37,6 +37,10 @@ impl<'a> HttpRequest<'a> {
 }
 
 /// The body of a successful answer; else why there is none.
+///
+/// # Errors
+///
+/// Returns why there is no body: the server does not answer in time, answers with another status than success, or sends too much.
 pub async fn ask(address: SocketAddr, ask: HttpRequest<'_>) -> Result<Vec<u8>, String> {
     let answered = tokio::time::timeout(DEADLINE, exchange(address, ask)).await;
     answered.map_err(|_| "no response in time".to_owned())?

@@ -88,6 +88,11 @@ impl Mirror {
     }
 
     /// Returns the file at an address.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is not in the mirror and cannot be fetched, if its address leads out of the mirror, or if it does not match
+    /// its checksum.
     pub async fn fetch(&self, url: &str) -> Result<Vec<u8>, MirrorError> {
         match self {
             Self::Folder(folder) => read(folder, url).await,
