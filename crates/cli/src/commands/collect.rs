@@ -6,8 +6,8 @@ use apprentice_exports::ExportFormat;
 use apprentice_protocol::Verdict;
 use clap::Args;
 
-use crate::commands::export::{self, ExportArgs, Place, collected};
 use crate::commands::forecast::SpendingArgs;
+use crate::commands::look::export::{self, ExportArgs, Place, collected};
 use crate::commands::run::{CollectedRun, Run, execute};
 use crate::failure::{Failure, Kind};
 use crate::settings::config::Config;
