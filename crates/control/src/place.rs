@@ -54,10 +54,7 @@ impl ControlPlace {
         let folder = openat(state, FOLDER, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(failed)?;
         let facts = fstat(&folder).map_err(failed)?;
         let is_ours = facts.st_uid == rustix::process::geteuid().as_raw() && facts.st_mode & 0o077 == 0;
-        match is_ours {
-            true => Ok(Self { folder }),
-            false => Err(PlaceError::Shared(path)),
-        }
+        if is_ours { Ok(Self { folder }) } else { Err(PlaceError::Shared(path)) }
     }
 
     /// The path of the socket of a process, for as long as this value lives.

@@ -259,9 +259,6 @@ fn reasons(manifest: &Manifest) -> String {
         .iter()
         .take(3)
         .map(|one| format!("trial {} attempt {}: {}", one.trial, one.attempt, one.reason));
-    let told: Vec<String> = counted.chain(broken).collect();
-    match told.is_empty() {
-        true => "the run has no rows".to_owned(),
-        false => told.join("; "),
-    }
+    let messages: Vec<String> = counted.chain(broken).collect();
+    if messages.is_empty() { "the run has no rows".to_owned() } else { messages.join("; ") }
 }

@@ -111,9 +111,10 @@ pub fn read_at_most(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
 /// Fails if the descriptor is of a folder, a pipe, a device, or a file that the kernel makes up.
 pub fn must_be_plain(file: &File) -> io::Result<()> {
     must_be_file(&file.metadata()?)?;
-    match KERNEL_FILES.contains(&fstatfs(file)?.f_type) {
-        true => Err(io::Error::other("the kernel answers for it: this is not a regular file")),
-        false => Ok(()),
+    if KERNEL_FILES.contains(&fstatfs(file)?.f_type) {
+        Err(io::Error::other("the kernel answers for it: this is not a regular file"))
+    } else {
+        Ok(())
     }
 }
 
@@ -162,8 +163,8 @@ mod tests {
             ("kernel", "the kernel answers"),
             ("sparse", "more than the 1073741824 bytes"),
         ] {
-            let told = read(path(name)).expect_err(name).to_string();
-            assert!(told.contains(why), "{name}: {told}");
+            let error = read(path(name)).expect_err(name).to_string();
+            assert!(error.contains(why), "{name}: {error}");
         }
         for name in ["pipe", "socket"] {
             for opened in [open_lock(path(name)), open_append(path(name))] {

@@ -134,9 +134,10 @@ impl Artifacts {
         let content = name.as_bytes().to_vec();
         self.store.put(&place, PutPayload::from(content)).await.map_err(failed)?;
         let found = self.store.get(&place).await.map_err(failed)?.bytes().await.map_err(failed)?;
-        match found == name.as_bytes() {
-            true => Ok(()),
-            false => Err(ArtifactError::Unsteady { name: place.to_string(), address: self.address.clone() }),
+        if found == name.as_bytes() {
+            Ok(())
+        } else {
+            Err(ArtifactError::Unsteady { name: place.to_string(), address: self.address.clone() })
         }
     }
 
@@ -191,7 +192,7 @@ impl Artifacts {
         Ok(hash)
     }
 
-    /// Whether the store has an artifact whole. One that was cut off is written again.
+    /// Returns whether the store has an artifact whole. One that was cut off is written again.
     async fn has(&self, hash: &str, size: u64) -> Result<bool, ArtifactError> {
         match self.store.head(&place(hash)).await {
             Ok(known) => Ok(known.size == size),
@@ -243,9 +244,10 @@ impl Artifacts {
         let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
         let found = self.store.get(&place(hash)).await.map_err(failed)?;
         let bytes = found.bytes().await.map_err(failed)?;
-        match hex(&Sha256::digest(&bytes)) == hash {
-            true => Ok(bytes.into()),
-            false => Err(ArtifactError::Foreign { hash: hash.to_owned(), address: self.address.clone() }),
+        if hex(&Sha256::digest(&bytes)) == hash {
+            Ok(bytes.into())
+        } else {
+            Err(ArtifactError::Foreign { hash: hash.to_owned(), address: self.address.clone() })
         }
     }
 

@@ -137,9 +137,10 @@ impl ExperimentRuns {
             }
         }
         let list = self.artifacts.put_list(files).await?;
-        match self.queue.keep_copy(&self.leadership, &list).await? {
-            true => Ok(()),
-            false => Err(LeadError::Lost(self.record.experiment.clone())),
+        if self.queue.keep_copy(&self.leadership, &list).await? {
+            Ok(())
+        } else {
+            Err(LeadError::Lost(self.record.experiment.clone()))
         }
     }
 

@@ -261,10 +261,7 @@ fn opened(root: &Path, plan: RunPlan) -> Result<RunFolder, FetchError> {
         return Ok(RunFolder::create(root, plan)?);
     }
     let folder = RunFolder::open(&path)?;
-    match *folder.plan() == plan {
-        true => Ok(folder),
-        false => Err(FetchError::Other(path)),
-    }
+    if *folder.plan() == plan { Ok(folder) } else { Err(FetchError::Other(path)) }
 }
 
 async fn attempts(queue: &Queue, run: &RunId) -> Result<Vec<StoredAttempt>, DatabaseError> {

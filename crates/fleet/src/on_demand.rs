@@ -290,9 +290,10 @@ impl OnDemand {
         }
         let state = self.lock();
         for run in state.runs.values() {
-            let trace = match run.place.is_empty() {
-                true => Some(inside),
-                false => inside.strip_prefix(&run.place).and_then(|rest| rest.strip_prefix('/')),
+            let trace = if run.place.is_empty() {
+                Some(inside)
+            } else {
+                inside.strip_prefix(&run.place).and_then(|rest| rest.strip_prefix('/'))
             };
             if let Some((trace, list)) = trace.and_then(|trace| run.files.get_key_value(trace)) {
                 let run = self.folder.join(&run.place);

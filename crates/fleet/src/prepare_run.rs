@@ -15,7 +15,7 @@ pub trait PrepareRun: Send + Sync {
     /// Prepares a run whose record was read. The error says why this machine cannot carry it out.
     fn prepare<'a>(&'a self, record: &'a RunRecord) -> BoxFuture<'a, Result<Prepared, UnfitRun>>;
 
-    /// Whether this machine has what a trial needs.
+    /// Returns whether this machine has what a trial needs.
     fn offers(&self, need: &str) -> bool;
 
     /// Removes what was made ready for a run that has ended.

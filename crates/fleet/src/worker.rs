@@ -268,8 +268,8 @@ impl Worker {
     }
 
     async fn lease(&self, claimed: &Claimed) -> Result<Lease, Unable> {
-        let known = self.lock().prepared.get(&claimed.run).cloned();
-        let prepared = match known {
+        let existing = self.lock().prepared.get(&claimed.run).cloned();
+        let prepared = match existing {
             Some(prepared) => prepared,
             None => {
                 self.forget_ended().await.map_err(remote)?;

@@ -254,9 +254,10 @@ fn plain(text: &str) -> Cow<'_, str> {
         before = letter;
         is_kept
     });
-    match is_plain && !text.ends_with(' ') {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" ")),
+    if is_plain && !text.ends_with(' ') {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -98,7 +98,7 @@ pub fn decode(bytes: &[u8], kind: Kind) -> Result<(Frame, bool), PixelError> {
     Ok((Frame::from_rgb(image.width(), image.height(), image.into_raw())?, plain))
 }
 
-/// Whether a JPEG is complete. The decoder accepts a truncated one and fills the missing part with grey.
+/// Returns whether a JPEG is complete. The decoder accepts a truncated one and fills the missing part with grey.
 fn has_end(bytes: &[u8]) -> bool {
     /// Trailing bytes that some writers add after the end marker.
     const PADDING: usize = 64;

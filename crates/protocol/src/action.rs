@@ -368,7 +368,7 @@ impl<P> Action<P> {
         }
     }
 
-    /// Whether the action only looks or reads and does not change the world.
+    /// Returns whether the action only looks or reads and does not change the world.
     pub fn is_observation_only(&self) -> bool {
         matches!(self, Self::Screenshot | Self::Zoom { .. } | Self::Read { .. })
     }

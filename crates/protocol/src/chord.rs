@@ -153,7 +153,7 @@ impl Key {
         &self.0
     }
 
-    /// Whether this is `ctrl`, `shift`, `alt` or `super`.
+    /// Returns whether this is `ctrl`, `shift`, `alt` or `super`.
     pub fn is_modifier(&self) -> bool {
         matches!(self.0.as_str(), "ctrl" | "shift" | "alt" | "super")
     }

@@ -151,7 +151,7 @@ impl SkillId {
         Ok(Self(text.to_owned()))
     }
 
-    /// Whether a text is a valid domain or slug.
+    /// Returns whether a text is a valid domain or slug.
     pub fn is_slug(text: &str) -> bool {
         (1..=64).contains(&text.len())
             && text.split('-').all(|word| {

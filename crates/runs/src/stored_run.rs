@@ -215,9 +215,10 @@ impl StoredRun {
     /// Fails if the name leads out of the run's folder.
     pub fn inside(&self, attempt: &str) -> Result<PathBuf, RunError> {
         let relative = Path::new(attempt);
-        match attempt.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
-            true => Err(RunError::Outside(attempt.to_owned())),
-            false => Ok(self.folder.join(relative)),
+        if attempt.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
+            Err(RunError::Outside(attempt.to_owned()))
+        } else {
+            Ok(self.folder.join(relative))
         }
     }
 }

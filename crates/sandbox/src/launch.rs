@@ -311,7 +311,7 @@ fn spare_user(busy: &[u32]) -> Result<Option<u32>, WorldError> {
     Ok(exists.then_some(spare))
 }
 
-/// Whether any user may traverse all parent folders and has these rights on the path itself.
+/// Returns whether any user may traverse all parent folders and has these rights on the path itself.
 fn reachable(path: &Path, rights: u32) -> bool {
     let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.mode());
     mode(path) & rights == rights && path.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)

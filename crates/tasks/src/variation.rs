@@ -340,12 +340,12 @@ mod tests {
     #[test]
     fn the_same_index_gives_the_same_world_and_indices_differ() {
         let task = task("Count {{n}}.", &json!({"n": {"integer": [1, 1_000_000]}}), &json!(1));
-        let said: Vec<String> =
+        let instructions: Vec<String> =
             (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
         let again: Vec<String> =
             (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
-        assert_eq!(said, again);
-        assert!(said.iter().collect::<BTreeSet<_>>().len() > 15);
+        assert_eq!(instructions, again);
+        assert!(instructions.iter().collect::<BTreeSet<_>>().len() > 15);
         assert_ne!(variation_seed("ab", "c", 0), variation_seed("a", "bc", 0));
         assert_eq!(variation_seed("starter", "t", 0), 2_034_038_946_023_735_067);
     }

@@ -92,10 +92,7 @@ impl Blobs {
         if bytes.len() as u64 > BLOB_LIMIT {
             return Err(BlobError::TooLarge(name));
         }
-        match hex(&Sha256::digest(&bytes)) == digits {
-            true => Ok(bytes),
-            false => Err(BlobError::Foreign(name)),
-        }
+        if hex(&Sha256::digest(&bytes)) == digits { Ok(bytes) } else { Err(BlobError::Foreign(name)) }
     }
 
     /// Reads a text; what is no UTF-8 is replaced.

@@ -253,9 +253,10 @@ impl Packed<'_> {
 
     fn count(&mut self, bytes: u64) -> Result<(), ExportError> {
         self.exported.bytes += bytes;
-        match self.exported.bytes > self.limits.max_bytes {
-            true => Err(ExportError::TooLarge(self.limits.max_bytes)),
-            false => Ok(()),
+        if self.exported.bytes > self.limits.max_bytes {
+            Err(ExportError::TooLarge(self.limits.max_bytes))
+        } else {
+            Ok(())
         }
     }
 

@@ -158,7 +158,7 @@ fn decide_verdict(grounds: &VerdictInputs<'_>) -> (Finding, String) {
     (finding, format!("p = {:.4} over {templates} templates", test.p))
 }
 
-/// Whether the share of missing trials rules out a verdict.
+/// Returns whether the share of missing trials rules out a verdict.
 fn exceeds_missing_cap(missing: usize, all: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
     let share = missing as f64 / all.max(1) as f64;

@@ -68,12 +68,12 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Whether a row matches.
+    /// Returns whether a row matches.
     pub fn matches(&self, row: &TrialRow) -> bool {
         self.matches_fields(&row.arm, row.role, &row.model, row.split)
     }
 
-    /// Whether a trial of this arm, role, model and split is meant.
+    /// Returns whether a trial of this arm, role, model and split is meant.
     pub fn matches_fields(&self, arm: &str, role: Role, model: &str, split: Option<Split>) -> bool {
         self.arm.as_ref().is_none_or(|wanted| wanted == arm)
             && self.role.is_none_or(|wanted| wanted == role)

@@ -183,7 +183,7 @@ pub fn unpack(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Manif
         .ok_or_else(|| form(format!("it has no {BUNDLE_FILE} with schema {BUNDLE_SCHEMA}")))
 }
 
-/// Whether an entry only says more of the next one.
+/// Returns whether an entry only says more of the next one.
 fn is_extension(kind: tar::EntryType) -> bool {
     kind.is_pax_local_extensions()
         || kind.is_pax_global_extensions()

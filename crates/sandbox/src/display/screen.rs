@@ -140,8 +140,9 @@ impl Screen {
         let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
         let (width, height) = (short(self.size.width)?, short(self.size.height)?);
         let (format, segment) = (ImageFormat::Z_PIXMAP.into(), self.segment_id);
-        let asked = self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
-        let length = asked.reply()?.size as usize;
+        let request =
+            self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
+        let length = request.reply()?.size as usize;
         let bytes = self.segment.copy(length).map_err(|error| picture(&error))?;
         Ok(Pixels { width: usize::from(width), bytes })
     }
@@ -169,7 +170,7 @@ impl Screen {
         (self.size.width, self.size.height)
     }
 
-    /// Whether an area is of one colour, so that nothing is drawn in it. What lies outside of the screen is not.
+    /// Returns whether an area is of one colour, so that nothing is drawn in it. What lies outside of the screen is not.
     ///
     /// # Errors
     ///
@@ -178,8 +179,8 @@ impl Screen {
         let (x, y) = (i16::try_from(area.x), i16::try_from(area.y));
         let (width, height) = (u16::try_from(area.width), u16::try_from(area.height));
         let (Ok(x), Ok(y), Ok(width), Ok(height)) = (x, y, width, height) else { return Ok(false) };
-        let asked = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
-        let Some(image) = gone(asked.reply())? else { return Ok(false) };
+        let request = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
+        let Some(image) = gone(request.reply())? else { return Ok(false) };
         let mut pixels = image.data.chunks_exact(4).map(|pixel| &pixel[..3]);
         let first = pixels.next();
         Ok(first.is_some() && pixels.all(|pixel| Some(pixel) == first))
@@ -217,7 +218,7 @@ impl Screen {
         Ok(Focus { active, listed, in_active: self.is_within(focus, active)? })
     }
 
-    /// Whether a window is another one, or a part of it.
+    /// Returns whether a window is another one, or a part of it.
     fn is_within(&self, window: u32, outer: Option<u32>) -> Result<bool, DisplayError> {
         let mut at = window;
         // No windows: nobody, and whatever lies under the pointer.

@@ -129,7 +129,7 @@ impl Screen {
         self.unrest.still_busy().to_vec()
     }
 
-    /// Whether the last input changed anything on the screen.
+    /// Returns whether the last input changed anything on the screen.
     ///
     /// # Errors
     ///
@@ -261,15 +261,15 @@ impl Screen {
     /// Where windows overlap.
     fn overlaps(&mut self) -> Result<Vec<Rect>, DisplayError> {
         let children = self.connection.query_tree(self.root)?.reply()?.children;
-        let mut asked = Vec::with_capacity(children.len());
+        let mut requests = Vec::with_capacity(children.len());
         for window in children {
-            asked.push((
+            requests.push((
                 self.connection.get_window_attributes(window)?,
                 self.connection.get_geometry(window)?,
             ));
         }
-        let mut windows = Vec::with_capacity(asked.len());
-        for (attributes, geometry) in asked {
+        let mut windows = Vec::with_capacity(requests.len());
+        for (attributes, geometry) in requests {
             let (Some(attributes), Some(geometry)) = (gone(attributes.reply())?, gone(geometry.reply())?)
             else {
                 continue;
@@ -285,7 +285,7 @@ impl Screen {
     }
 }
 
-/// Whether keys reach a window. Without any window there is none to wait for; with all of them out of sight none gets the
+/// Returns whether keys reach a window. Without any window there is none to wait for; with all of them out of sight none gets the
 /// focus, unless one has just gone.
 fn has_arrived(focus: &Focus, window_changed: bool) -> bool {
     match focus.active.filter(|active| *active != x11rb::NONE) {

@@ -82,7 +82,7 @@ impl NetworkPolicy {
         Err(NetworkNotAllowed { policy: self.clone(), missing })
     }
 
-    /// Whether a world whose task names `needed` may ask a host for pages. The host may be one of these entries, too.
+    /// Returns whether a world whose task names `needed` may ask a host for pages. The host may be one of these entries, too.
     pub fn allows(&self, needed: &[AllowedHost], host: &str) -> bool {
         let allowed = match self {
             Self::None => return false,

@@ -107,7 +107,7 @@ pub(super) fn names(window: &Window, name: &str) -> bool {
     window.title.contains(name) || window.class.to_lowercase().contains(&name.to_lowercase())
 }
 
-/// Whether a browser shows a new page. Browsers title their windows after the document, not after its file name.
+/// Returns whether a browser shows a new page. Browsers title their windows after the document, not after its file name.
 pub(super) fn shows_by_own_title(window: &Window, before: &[Window]) -> bool {
     const BLANK: [&str; 3] = ["", "New Tab", "Untitled"];
     let Some(page) = window.title.strip_suffix(" - Chromium") else { return false };

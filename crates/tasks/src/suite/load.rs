@@ -288,12 +288,12 @@ mod tests {
         std::fs::write(suite.join("suite.json"), "{}").expect("written");
         std::fs::write(folder.path().join("secret"), "secret").expect("written");
         symlink("../../secret", suite.join("files/notes.txt")).expect("linked");
-        let told = load(&suite).expect_err("refused").to_string();
-        assert!(told.ends_with("files/notes.txt leads out of the suite's folder"), "{told}");
+        let refusal = load(&suite).expect_err("refused").to_string();
+        assert!(refusal.ends_with("files/notes.txt leads out of the suite's folder"), "{refusal}");
         std::fs::remove_file(suite.join("files/notes.txt")).expect("removed");
         symlink(".", suite.join("files/again")).expect("linked");
-        let told = load(&suite).expect_err("refused");
-        let cause = std::error::Error::source(&told).expect("a cause").to_string();
+        let refusal = load(&suite).expect_err("refused");
+        let cause = std::error::Error::source(&refusal).expect("a cause").to_string();
         assert!(cause.contains("link to a folder above it"), "{cause}");
     }
 

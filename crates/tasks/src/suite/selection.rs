@@ -162,7 +162,7 @@ mod tests {
         let good = r#"{"schema":"apprentice.selection/1","suite":"small","rule":"one","tasks":["zoom-in"]}"#;
         let found = read(good).expect("reads");
         assert_eq!(found.chosen().len(), 1);
-        let said: Vec<String> = [
+        let messages: Vec<String> = [
             ("zoom-in", "zoom-inn"),
             ("small", "large"),
             ("selection/1", "selection/2"),
@@ -172,7 +172,7 @@ mod tests {
         .iter()
         .map(|(from, to)| read(&good.replace(from, to)).expect_err("is refused"))
         .collect();
-        insta::assert_snapshot!(said.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         few.json: the suite has no task zoom-inn; did you mean "zoom-in"?
         few.json: selects from suite "large", not from "small"
         few.json: schema "apprentice.selection/2", expected "apprentice.selection/1"

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_wrong_file_is_refused_with_place_and_nearest_name() {
         assert_eq!(read_task(Path::new("t.json"), GOOD).map(|task| task.config.len()).ok(), Some(1));
-        let said: Vec<String> = [
+        let messages: Vec<String> = [
             ("\"launch\"", "\"lauch\""),
             ("exact_match", "exact_mach"),
             ("\"exact_match\"", "\"compare_csv\",\"options\":{\"ignore_cse\":true}"),
@@ -157,7 +157,7 @@ mod tests {
             read.err().map_or_else(|| format!("{to} was taken"), |error| error.to_string())
         })
         .collect();
-        insta::assert_snapshot!(said.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         t.json:1:52: unknown setup step "lauch"; did you mean "launch"?
         t.json:2:22: unknown metric "exact_mach"; did you mean "exact_match"?
         t.json:2:47: unknown option of compare_csv "ignore_cse"; did you mean "ignore_case"?

@@ -394,9 +394,9 @@ mod tests {
         let options = WebArenaOptions { sites, ..WebArenaOptions::default() };
         let done = add(&from, &place.path().join("suite"), &options).expect("made");
         assert_eq!(done.tasks, 1);
-        let told: Vec<&String> = done.left_out.keys().collect();
-        assert_eq!(told.len(), 3, "{told:?}");
-        for (one, part) in told.iter().zip(["locator", "url", "no list"]) {
+        let reasons: Vec<&String> = done.left_out.keys().collect();
+        assert_eq!(reasons.len(), 3, "{reasons:?}");
+        for (one, part) in reasons.iter().zip(["locator", "url", "no list"]) {
             assert!(one.contains("program_html") && one.contains(part), "{one}");
         }
     }

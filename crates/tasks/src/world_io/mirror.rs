@@ -77,7 +77,7 @@ impl Mirror {
         }
     }
 
-    /// Whether the mirror may have an address; definite only for folders.
+    /// Returns whether the mirror may have an address; definite only for folders.
     pub fn may_have(&self, url: &str) -> bool {
         match self {
             Self::Folder(folder) => {

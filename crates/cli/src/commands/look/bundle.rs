@@ -136,10 +136,7 @@ pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
         }
         print(&found);
     }
-    match found.holds {
-        true => Ok(()),
-        false => Err(Failure::say(Kind::Config, "verification failed")),
-    }
+    if found.holds { Ok(()) } else { Err(Failure::say(Kind::Config, "verification failed")) }
 }
 
 fn print(found: &Verification) {
