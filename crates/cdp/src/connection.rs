@@ -46,6 +46,10 @@ pub struct Connection {
 
 impl Connection {
     /// Performs the WebSocket handshake over `stream` for the DevTools endpoint at `path`, within `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the other side closes the stream, answers with something else than a WebSocket, or does not answer within `deadline`.
     pub async fn open<S>(stream: S, path: &str, deadline: Duration) -> Result<Self, OpenError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

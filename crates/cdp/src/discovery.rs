@@ -41,6 +41,10 @@ pub enum DiscoveryError {
 }
 
 /// Asks the DevTools port over a new stream, which is consumed.
+///
+/// # Errors
+///
+/// Fails if the stream breaks, if nothing answers within `deadline`, or if the answer is not that of a DevTools port.
 pub async fn discover<S>(mut stream: S, deadline: Duration) -> Result<BrowserVersion, DiscoveryError>
 where
     S: AsyncRead + AsyncWrite + Unpin,

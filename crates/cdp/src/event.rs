@@ -23,6 +23,10 @@ pub struct Event {
 
 impl Event {
     /// Deserializes the parameters as `T`. `None` if the event has another method.
+    ///
+    /// # Errors
+    ///
+    /// The inner result is an error if the parameters do not have the form of `T`.
     pub fn read<T: EventPayload>(&self) -> Option<Result<T, serde_json::Error>> {
         (*self.method == *T::METHOD).then(|| serde_json::from_str(self.params.get()))
     }
@@ -69,6 +73,10 @@ pub struct Events {
 impl Events {
     /// Waits for the next event. `None` once the connection is closed. A gap is reported before the events that follow
     /// it.
+    ///
+    /// # Errors
+    ///
+    /// The inner result is an error if events were dropped because this reader was too slow; it says how many.
     pub async fn next(&mut self) -> Option<Result<Event, Lagged>> {
         let event = self.receiver.recv().await;
         match self.missed.swap(0, Ordering::AcqRel) {

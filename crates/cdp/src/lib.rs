@@ -22,6 +22,8 @@
 //! The browser's own work dominates the time of a call. The choice therefore rests on the build time, on the support
 //! for streams, and on each call having one deadline and one typed error.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod connection;
 mod discovery;
 pub mod domain;

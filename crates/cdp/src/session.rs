@@ -46,12 +46,21 @@ impl Session {
     }
 
     /// Attaches to a target and returns the new session.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such target, or if the connection is closed or does not answer in time.
     pub async fn attach(&self, target: &str) -> Result<Self, CallError> {
         let reply = self.call(&AttachToTarget { target_id: target.to_owned(), flatten: true }).await?;
         Ok(self.sibling(reply.session_id))
     }
 
     /// Makes a call and awaits its reply.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the browser refuses the call, if its reply does not have the command's form, or if the connection is closed or does
+    /// not answer in time.
     pub async fn call<C: Command>(&self, command: &C) -> Result<C::Reply, CallError> {
         let raw = self.request(C::METHOD, command).await?;
         serde_json::from_str(raw.get())
@@ -59,6 +68,10 @@ impl Session {
     }
 
     /// Makes calls of one kind in their order, each sent before the one before it is answered, and awaits all replies.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error among the replies, as [`call`](Self::call) gives it. Later calls were made nevertheless.
     pub async fn call_in_order<C: Command>(&self, commands: &[C]) -> Result<(), CallError> {
         let late = || CallError::TimedOut { method: C::METHOD.to_owned(), after: self.deadline };
         let exchange = async {
@@ -76,6 +89,10 @@ impl Session {
     }
 
     /// Makes any call by method name, with untyped parameters and result.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the browser refuses the call, or if the connection is closed or does not answer in time.
     pub async fn raw(&self, method: &str, params: &Value) -> Result<Value, CallError> {
         let raw = self.request(method, params).await?;
         serde_json::from_str(raw.get())

@@ -6,10 +6,12 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::command_groups;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet;
+use crate::commands::installation::{completions, config, init, manual, models, prompts, selftest, split};
+use crate::commands::look::{bundle, compare, export, grade, report, sql, view};
+use crate::commands::session::task;
 use crate::commands::{
-    acp, bench, bundle, collect, compare, completions, config, demo, distill, do_task, doctor, explore,
-    export, fork, functions, grade, init, learn, manual, mcp, models, plan, prompts, report, run, selftest,
-    serve, skills, split, sql, steer, tasks, trace, view, watch,
+    acp, bench, collect, demo, distill, doctor, explore, fork, functions, learn, mcp, plan, run, serve,
+    skills, steer, tasks, trace, watch,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::overrides::{self, Overrides};
@@ -35,7 +37,7 @@ enum Command {
     Bench(bench::Bench),
     Plan(plan::Plan),
     Distill(distill::Distill),
-    Do(do_task::Do),
+    Do(task::Do),
     Run(run::Run),
     Collect(collect::Collect),
     Resume(run::Resume),
@@ -159,7 +161,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Bench(bench) => bench::run(bench, &settings()?.config()?),
         Command::Plan(plan) => plan::run(plan, &settings()?.config()?),
         Command::Distill(distill) => distill::run(distill, &settings()?.config()?),
-        Command::Do(arguments) => do_task::run(arguments, &settings()?.config()?),
+        Command::Do(arguments) => task::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Collect(collect) => collect::run(collect, &settings()?.config()?),
         Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),

@@ -190,7 +190,7 @@ pub(crate) struct Granted<T> {
     pub(crate) answer: T,
 }
 
-/// Whether a person can do this with mouse and keyboard.
+/// Returns whether a person can do this with mouse and keyboard.
 fn is_by_hand(action: &Action<ScreenPoint>) -> Result<(), String> {
     match action {
         Action::Click { .. }

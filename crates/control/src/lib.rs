@@ -4,6 +4,8 @@
 //! [`serve`] answers for it at a socket that its user alone can open; [`Peer`] asks, from another process. A [`LiveTrial`] is
 //! the [`Steering`](apprentice_protocol::Steering) of one attempt: the agent loop asks it before each step of the model.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod gate;
 mod live_runs;
 mod live_sink;

@@ -327,7 +327,7 @@ fn answer_of(answered: Option<SteeringAnswer>) -> Answer {
     Answer::Refused { why }
 }
 
-/// Whether an action was one in the world, and not a look or a wait.
+/// Returns whether an action was one in the world, and not a look or a wait.
 fn counts(record: &ActionRecord) -> bool {
     use apprentice_protocol::Action;
     let is_look = matches!(

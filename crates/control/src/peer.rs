@@ -56,6 +56,10 @@ impl<'a> Peer<'a> {
     }
 
     /// The states of all processes that answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder of sockets cannot be read. A process that does not answer is left out.
     pub async fn all(place: &ControlPlace) -> io::Result<Vec<ProcessStatus>> {
         let mut found = Vec::new();
         for process in place.processes()? {
@@ -68,6 +72,10 @@ impl<'a> Peer<'a> {
     }
 
     /// What it runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process does not answer in time, or answers in a form that this version does not know.
     pub async fn status(&self) -> Result<ProcessStatus, PeerError> {
         match self.ask(&Ask::Status, STATUS).await? {
             Answer::Status(status) => Ok(*status),
@@ -76,6 +84,10 @@ impl<'a> Peer<'a> {
     }
 
     /// The newest picture of a trial's screen.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process runs no such trial or does not answer in time.
     pub async fn picture(&self, trial: &str) -> Result<Picture, PeerError> {
         match self.ask(&Ask::Picture { trial: trial.to_owned() }, STATUS).await? {
             Answer::Picture(picture) => Ok(picture),
@@ -84,11 +96,19 @@ impl<'a> Peer<'a> {
     }
 
     /// Gives an order, and returns the answer, which may be a refusal.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process does not answer in time, or answers in a form that this version does not know. A refusal is an answer.
     pub async fn order(&self, order: Order) -> Result<Answer, PeerError> {
         self.ask(&Ask::Order(order), ANSWER).await
     }
 
     /// Watches what it runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process does not answer in time.
     pub async fn watch(&self) -> Result<Watching, PeerError> {
         let mut stream = self.connect().await?;
         send(&mut stream, &Ask::Watch).await.map_err(|source| self.unreachable(source))?;
@@ -131,6 +151,10 @@ impl<'a> Peer<'a> {
 
 impl Watching {
     /// Waits for the next state; `None` when the process has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection breaks, or if what came is in a form that this version does not know.
     pub async fn next(&mut self) -> Result<Option<ProcessStatus>, PeerError> {
         self.line.clear();
         let read = (&mut self.stream).take(LONGEST).read_line(&mut self.line).await;

@@ -39,6 +39,10 @@ pub struct ControlPlace {
 
 impl ControlPlace {
     /// Opens the folder below the state folder that `state` is a descriptor of, or creates it. `path` names it in messages.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be created, or is open to other users: remove it then, and it is made anew.
     pub fn open(state: &impl AsFd, path: &Path) -> Result<Self, PlaceError> {
         let path = path.join(FOLDER);
         let failed = |error: Errno| PlaceError::Open { path: path.clone(), source: error.into() };
@@ -50,10 +54,7 @@ impl ControlPlace {
         let folder = openat(state, FOLDER, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(failed)?;
         let facts = fstat(&folder).map_err(failed)?;
         let is_ours = facts.st_uid == rustix::process::geteuid().as_raw() && facts.st_mode & 0o077 == 0;
-        match is_ours {
-            true => Ok(Self { folder }),
-            false => Err(PlaceError::Shared(path)),
-        }
+        if is_ours { Ok(Self { folder }) } else { Err(PlaceError::Shared(path)) }
     }
 
     /// The path of the socket of a process, for as long as this value lives.
@@ -72,6 +73,10 @@ impl ControlPlace {
     }
 
     /// The processes that have a socket. Sockets of processes that have ended are removed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder of sockets cannot be read.
     pub fn processes(&self) -> io::Result<Vec<u32>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(self.path())?.flatten() {

@@ -21,6 +21,10 @@ const QUESTION: u64 = 256 << 10;
 const CONNECTIONS: usize = 64;
 
 /// Answers for this process until it is cancelled, at a socket that this user alone can open.
+///
+/// # Errors
+///
+/// Fails if the socket cannot be opened. What goes wrong with one connection ends that connection alone.
 pub async fn serve(
     place: Arc<ControlPlace>,
     runs: Arc<LiveRuns>,

@@ -89,7 +89,7 @@ impl Cover {
         }
     }
 
-    /// Whether a picture is to be painted, and was not yet.
+    /// Returns whether a picture is to be painted, and was not yet.
     pub(crate) fn is_due(&self, hash: &BlobHash) -> bool {
         self.parts.contains_key(hash) && !self.painted().contains(hash)
     }

@@ -137,12 +137,12 @@ impl<'a> Episode<'a> {
         self.persons.iter().filter(move |acted| acted.turn == turn)
     }
 
-    /// Whether the trace holds the conversation as it was sent.
+    /// Returns whether the trace holds the conversation as it was sent.
     pub(crate) fn has_conversation(&self) -> bool {
         self.request.is_some() && self.turns.iter().any(|turn| !turn.messages.is_empty())
     }
 
-    /// Whether the model got any guidance.
+    /// Returns whether the model got any guidance.
     pub(crate) fn has_guidance(&self) -> bool {
         !self.guidance.is_empty() || !self.row.skills_viewed.is_empty() || self.row.delivered_tokens > 0
     }

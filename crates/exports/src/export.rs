@@ -42,6 +42,11 @@ pub enum ExportError {
 }
 
 /// Exports a run. The folder is there whole, or not at all.
+///
+/// # Errors
+///
+/// Fails if the run cannot be read, if the format does not hold such pictures or no attempt can be exported, if `ffmpeg` is needed
+/// and missing, or if the folder exists or cannot be written.
 pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     let training = request.format.is_training();
     let split = &request.selection.split;
@@ -254,9 +259,6 @@ fn reasons(manifest: &Manifest) -> String {
         .iter()
         .take(3)
         .map(|one| format!("trial {} attempt {}: {}", one.trial, one.attempt, one.reason));
-    let told: Vec<String> = counted.chain(broken).collect();
-    match told.is_empty() {
-        true => "the run has no rows".to_owned(),
-        false => told.join("; "),
-    }
+    let messages: Vec<String> = counted.chain(broken).collect();
+    if messages.is_empty() { "the run has no rows".to_owned() } else { messages.join("; ") }
 }

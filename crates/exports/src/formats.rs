@@ -74,7 +74,7 @@ impl ExportFormat {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether the format is made for training, so that attempts at test tasks stay out.
+    /// Returns whether the format is made for training, so that attempts at test tasks stay out.
     pub fn is_training(self) -> bool {
         matches!(self, Self::Openai | Self::Sharegpt | Self::Parquet)
     }
@@ -89,7 +89,7 @@ impl ExportFormat {
         }
     }
 
-    /// Whether the format can hold pictures in this form.
+    /// Returns whether the format can hold pictures in this form.
     pub(crate) fn allows(self, form: PictureForm) -> bool {
         match (self, form) {
             (_, PictureForm::None) | (Self::Openai, _) => true,

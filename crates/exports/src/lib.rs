@@ -4,6 +4,8 @@
 //! An export reads a run's plan, rows, events and blobs, one attempt at a time, and needs no suite, world or network.
 //! The output folder appears whole or not at all.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod as_sent;
 mod card;
 mod conversation;

@@ -93,6 +93,10 @@ struct EventLine<'a> {
 }
 
 /// Answers one query about a run. Only tables that it reads are filled, and it can change nothing: other statements are refused.
+///
+/// # Errors
+///
+/// Fails if the query is no SQL that reads these tables, if a trace or the rows cannot be read, or if the answer is too long.
 pub fn sql(run: &StoredRun, query: &str) -> Result<SqlAnswer, SqlError> {
     // An empty name is a database of its own on disk, which SQLite deletes: events may be larger than memory.
     let mut database = Connection::open("").map_err(SqlError::Fill)?;

@@ -1,6 +1,8 @@
 //! Opens files that come from elsewhere: packages, books, runs, suites, bundles. A pipe, a device, a socket or a file without end
 //! is an error that says so, and holds nobody up.
 
+#![warn(clippy::missing_errors_doc)]
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -15,6 +17,10 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 const KERNEL_FILES: [i64; 6] = [0x9FA0, 0x6265_6572, 0x0027_E0EB, 0x6367_7270, 0x6462_6720, 0x7472_6163];
 
 /// Opens a plain file for reading. Links are followed.
+///
+/// # Errors
+///
+/// Fails as [`File::open`] does, and if the path leads to something else than a plain file.
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     let path = path.as_ref();
     // Opening a device may do something, and a socket cannot be opened.
@@ -58,17 +64,29 @@ fn open_or_create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 }
 
 /// Reads a plain file of at most [`MAX_FILE_BYTES`].
+///
+/// # Errors
+///
+/// Fails as [`open`] does, and if the file is larger.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_at_most(path, MAX_FILE_BYTES)
 }
 
 /// Reads a plain file of at most [`MAX_FILE_BYTES`] as text.
+///
+/// # Errors
+///
+/// Fails as [`read`] does, and if the file is no UTF-8.
 pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 /// Reads a plain file of at most this many bytes.
+///
+/// # Errors
+///
+/// Fails as [`open`] does, and if the file is larger.
 pub fn read_at_most(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let large = || {
@@ -87,11 +105,16 @@ pub fn read_at_most(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
 
 /// Fails unless a descriptor is of a regular file that is stored. Pipes and devices may never end, and what the kernel
 /// answers is no evidence of what was saved.
+///
+/// # Errors
+///
+/// Fails if the descriptor is of a folder, a pipe, a device, or a file that the kernel makes up.
 pub fn must_be_plain(file: &File) -> io::Result<()> {
     must_be_file(&file.metadata()?)?;
-    match KERNEL_FILES.contains(&fstatfs(file)?.f_type) {
-        true => Err(io::Error::other("the kernel answers for it: this is not a regular file")),
-        false => Ok(()),
+    if KERNEL_FILES.contains(&fstatfs(file)?.f_type) {
+        Err(io::Error::other("the kernel answers for it: this is not a regular file"))
+    } else {
+        Ok(())
     }
 }
 
@@ -140,8 +163,8 @@ mod tests {
             ("kernel", "the kernel answers"),
             ("sparse", "more than the 1073741824 bytes"),
         ] {
-            let told = read(path(name)).expect_err(name).to_string();
-            assert!(told.contains(why), "{name}: {told}");
+            let error = read(path(name)).expect_err(name).to_string();
+            assert!(error.contains(why), "{name}: {error}");
         }
         for name in ["pipe", "socket"] {
             for opened in [open_lock(path(name)), open_append(path(name))] {

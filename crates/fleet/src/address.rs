@@ -117,7 +117,7 @@ impl FromStr for Address {
 }
 
 impl Address {
-    /// Whether the address holds a password.
+    /// Returns whether the address holds a password.
     pub fn has_password(&self) -> bool {
         self.config.get_password().is_some()
     }

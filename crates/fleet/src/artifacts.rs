@@ -115,20 +115,29 @@ impl FileList {
 impl Artifacts {
     /// Opens the store at an address: `s3://BUCKET/PREFIX`, `gs://…`, `az://…`, or `file:///FOLDER`, which all workers must
     /// see.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the address has no known form, or if the store's settings are missing or wrong.
     pub fn open(address: &str, settings: &StoreSettings) -> Result<Self, ArtifactError> {
         Ok(Self { address: address.to_owned(), store: stores::open(address, settings)? })
     }
 
     /// Writes a small object of this name and reads it: whether what an attempt makes can be stored, asked before it begins.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store does not answer, refuses to be written, or returns other bytes than were written.
     pub async fn check(&self, name: &str) -> Result<(), ArtifactError> {
         let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
         let place = Place::from(format!("checks/{name}"));
         let content = name.as_bytes().to_vec();
         self.store.put(&place, PutPayload::from(content)).await.map_err(failed)?;
         let found = self.store.get(&place).await.map_err(failed)?.bytes().await.map_err(failed)?;
-        match found == name.as_bytes() {
-            true => Ok(()),
-            false => Err(ArtifactError::Unsteady { name: place.to_string(), address: self.address.clone() }),
+        if found == name.as_bytes() {
+            Ok(())
+        } else {
+            Err(ArtifactError::Unsteady { name: place.to_string(), address: self.address.clone() })
         }
     }
 
@@ -138,6 +147,10 @@ impl Artifacts {
     }
 
     /// Stores the files below a folder that have these relative paths. Returns the hash of their list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be read or changes meanwhile, or if the store fails.
     pub async fn put_files(&self, folder: &Path, paths: &[String]) -> Result<String, ArtifactError> {
         let put = |path: String| async move {
             let hash = self.put_file(&folder.join(&path)).await?;
@@ -148,6 +161,10 @@ impl Artifacts {
     }
 
     /// Stores bytes under their hash, unless they are there already.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store does not answer or refuses to be written.
     pub async fn put(&self, bytes: Vec<u8>) -> Result<String, ArtifactError> {
         let hash = hex(&Sha256::digest(&bytes));
         if !self.has(&hash, bytes.len() as u64).await? {
@@ -157,6 +174,10 @@ impl Artifacts {
     }
 
     /// Stores a file under the hash of its content, unless it is there already. A large one is read twice.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or changes meanwhile, or if the store fails.
     pub async fn put_file(&self, file: &Path) -> Result<String, ArtifactError> {
         let size = tokio::fs::metadata(file).await.map_err(failed(file))?.len();
         if size <= LARGE {
@@ -171,7 +192,7 @@ impl Artifacts {
         Ok(hash)
     }
 
-    /// Whether the store has an artifact whole. One that was cut off is written again.
+    /// Returns whether the store has an artifact whole. One that was cut off is written again.
     async fn has(&self, hash: &str, size: u64) -> Result<bool, ArtifactError> {
         match self.store.head(&place(hash)).await {
             Ok(known) => Ok(known.size == size),
@@ -215,17 +236,26 @@ impl Artifacts {
     }
 
     /// Reads an artifact, and compares its content with its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store has no such artifact or does not answer, or if the content does not match its name.
     pub async fn get(&self, hash: &str) -> Result<Vec<u8>, ArtifactError> {
         let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
         let found = self.store.get(&place(hash)).await.map_err(failed)?;
         let bytes = found.bytes().await.map_err(failed)?;
-        match hex(&Sha256::digest(&bytes)) == hash {
-            true => Ok(bytes.into()),
-            false => Err(ArtifactError::Foreign { hash: hash.to_owned(), address: self.address.clone() }),
+        if hex(&Sha256::digest(&bytes)) == hash {
+            Ok(bytes.into())
+        } else {
+            Err(ArtifactError::Foreign { hash: hash.to_owned(), address: self.address.clone() })
         }
     }
 
     /// Reads a list of files.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`get`](Self::get) does, and if the artifact is no list of files, or one with paths that lead out of a folder.
     pub async fn list(&self, hash: &str) -> Result<FileList, ArtifactError> {
         let wrong =
             |why: String| ArtifactError::List { hash: hash.to_owned(), address: self.address.clone(), why };
@@ -238,6 +268,10 @@ impl Artifacts {
     }
 
     /// Stores files under other paths than they have here. Returns the hash of their list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be read or changes meanwhile, or if the store fails.
     pub async fn put_named(&self, files: &BTreeMap<String, PathBuf>) -> Result<String, ArtifactError> {
         let put = |(path, file): (String, PathBuf)| async move {
             let hash = self.put_file(&file).await?;
@@ -254,6 +288,10 @@ impl Artifacts {
     }
 
     /// Writes the files of a list below a folder. Files that are there already are not read again.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list or a file of it cannot be read from the store, or if a file cannot be written.
     pub async fn get_files(&self, hash: &str, folder: &Path) -> Result<FileList, ArtifactError> {
         let list = self.list(hash).await?;
         self.get_listed(&list, folder).await?;
@@ -317,6 +355,10 @@ pub(crate) fn hash_of(file: &Path) -> Result<Option<String>, ArtifactError> {
 }
 
 /// Lists the regular files below a folder, in order, as relative paths with `/`.
+///
+/// # Errors
+///
+/// Fails if a folder cannot be read, or if a name is not Unicode.
 pub fn files_below(folder: &Path) -> Result<Vec<String>, ArtifactError> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {

@@ -27,6 +27,10 @@ pub struct Cap {
 
 impl Queue {
     /// Sets or lifts a cap. What was spent today, and what trials under way may cost, counts at once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn set_cap(&self, cap: &Cap) -> Result<(), DatabaseError> {
         let kind = match cap.kind {
             CapKind::Day => "day",

@@ -45,8 +45,9 @@ pub(crate) fn client(roots: Option<&Path>) -> Result<ClientConfig, CertificatesE
         let certificate = certificate.map_err(|error| failed(error.to_string()))?;
         known.add(certificate).map_err(|error| failed(error.to_string()))?;
     }
-    match known.is_empty() {
-        true => Err(failed("it holds no certificate".to_owned())),
-        false => Ok(builder.with_root_certificates(known).with_no_client_auth()),
+    if known.is_empty() {
+        Err(failed("it holds no certificate".to_owned()))
+    } else {
+        Ok(builder.with_root_certificates(known).with_no_client_auth())
     }
 }

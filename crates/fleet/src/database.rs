@@ -271,9 +271,9 @@ impl Session {
     }
 
     async fn statement(&self, sql: &'static str) -> Result<Statement, tokio_postgres::Error> {
-        let known = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
-        if let Some(known) = known {
-            return Ok(known);
+        let existing = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
+        if let Some(existing) = existing {
+            return Ok(existing);
         }
         let prepared = self.client.prepare(sql).await?;
         self.statements.lock().unwrap_or_else(PoisonError::into_inner).insert(sql, prepared.clone());

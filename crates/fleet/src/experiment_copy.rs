@@ -72,13 +72,13 @@ pub(crate) async fn restore(
     Ok(added)
 }
 
-/// Whether a file belongs to the traces or the pictures of a run.
+/// Returns whether a file belongs to the traces or the pictures of a run.
 pub(crate) fn is_of_a_trial(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     parts.windows(3).any(|part| RUNS.contains(&part[0]) && matches!(part[2], TRIALS_FOLDER | BLOBS_FOLDER))
 }
 
-/// Whether a file with this content may be replaced: it was brought as it is, or is made of others at any time, as reports and the
+/// Returns whether a file with this content may be replaced: it was brought as it is, or is made of others at any time, as reports and the
 /// cache of a skillbook are.
 fn may_be_replaced(path: &str, here: &str, brought: &BTreeSet<(String, String)>) -> bool {
     REPORT_FILES.contains(&path)

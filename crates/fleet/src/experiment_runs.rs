@@ -110,6 +110,10 @@ impl From<LeadError> for RunError {
 
 impl ExperimentRuns {
     /// The runs of an experiment that this worker leads.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store of artifacts that the record names cannot be opened.
     pub fn new(
         queue: Arc<Queue>,
         record: ExperimentRecord,
@@ -133,9 +137,10 @@ impl ExperimentRuns {
             }
         }
         let list = self.artifacts.put_list(files).await?;
-        match self.queue.keep_copy(&self.leadership, &list).await? {
-            true => Ok(()),
-            false => Err(LeadError::Lost(self.record.experiment.clone())),
+        if self.queue.keep_copy(&self.leadership, &list).await? {
+            Ok(())
+        } else {
+            Err(LeadError::Lost(self.record.experiment.clone()))
         }
     }
 

@@ -96,6 +96,11 @@ struct StoredAttempt {
 }
 
 /// Brings what the queue has of a run into its folder below `root`. Called again, it adds what came since.
+///
+/// # Errors
+///
+/// Fails if the queue has no such run, if the folder holds another run or was changed on this machine, or if the database, the
+/// store or the disk fails.
 pub async fn fetch(queue: &Queue, run: &RunId, root: &Path, depth: Depth) -> Result<Fetched, FetchError> {
     if let Some(record) = queue.experiment(run.as_str()).await? {
         return fetch_experiment(queue, &record, root, depth).await;
@@ -256,10 +261,7 @@ fn opened(root: &Path, plan: RunPlan) -> Result<RunFolder, FetchError> {
         return Ok(RunFolder::create(root, plan)?);
     }
     let folder = RunFolder::open(&path)?;
-    match *folder.plan() == plan {
-        true => Ok(folder),
-        false => Err(FetchError::Other(path)),
-    }
+    if *folder.plan() == plan { Ok(folder) } else { Err(FetchError::Other(path)) }
 }
 
 async fn attempts(queue: &Queue, run: &RunId) -> Result<Vec<StoredAttempt>, DatabaseError> {

@@ -1,6 +1,8 @@
 //! Runs of more than one machine: a queue in PostgreSQL that hands out trials and takes their results, and artifacts in an
 //! object store. What one machine does, this crate leaves to the evaluator: it implements its port `TrialQueue`.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod address;
 mod artifacts;
 mod caps;
@@ -15,6 +17,7 @@ mod leader;
 mod learning_costs;
 mod metrics;
 mod on_demand;
+mod prepare_run;
 mod queue;
 mod rate_limit;
 mod schema;
@@ -34,6 +37,7 @@ pub use forecast::{FleetForecast, FleetQuestion, ObservedAttempt, forecast_fleet
 pub use leader::{LeadExperiment, Led};
 pub use metrics::{metrics, serve_metrics};
 pub use on_demand::OnDemand;
+pub use prepare_run::{PrepareRun, Prepared, UnfitRun};
 pub use queue::{
     Claimant, Claimed, ExperimentRecord, Leadership, Leaving, Outcome, Queue, Renewed, RunRecord, Stored,
     build, build_of,
@@ -43,4 +47,4 @@ pub use schema::SchemaError;
 pub use status::{CapStatus, ExperimentStatus, QueueStatus, RunStatus, WorkerStatus};
 pub use stores::{STORE_SETTINGS, StoreAddressError, StoreSettings};
 pub use submit::{Submission, SubmitError, submit};
-pub use worker::{DEFAULT_LEASE, PrepareRun, Prepared, UnfitRun, Worker, WorkerLimits};
+pub use worker::{DEFAULT_LEASE, Worker, WorkerLimits};

@@ -100,6 +100,10 @@ const ONES: &str = "
 const LATENCY: &str = "SELECT model, le, calls, seconds FROM model_latency ORDER BY model, le";
 
 /// Writes the state of a queue as metrics.
+///
+/// # Errors
+///
+/// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
 pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
     let database = queue.database();
     let mut text = String::new();
@@ -205,6 +209,10 @@ fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
 }
 
 /// Serves the metrics of a queue at `/metrics` until it is cancelled. While the database is away, the answer says so.
+///
+/// # Errors
+///
+/// Fails if the listener breaks.
 pub async fn serve_metrics(
     queue: Arc<Queue>,
     listener: TcpListener,

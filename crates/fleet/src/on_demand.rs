@@ -112,6 +112,10 @@ impl fmt::Debug for OnDemand {
 
 impl OnDemand {
     /// Makes a folder of this run or experiment below `root`, with its rows as they are now. To be called where one may wait.
+    ///
+    /// # Errors
+    ///
+    /// Fails as fetching a run does.
     pub fn open(queue: Queue, id: &RunId, root: &Path, runtime: Handle) -> Result<Self, FetchError> {
         let (subject, address, plan) = runtime.block_on(subject(&queue, id))?;
         let folder = root.join(id.as_str());
@@ -286,9 +290,10 @@ impl OnDemand {
         }
         let state = self.lock();
         for run in state.runs.values() {
-            let trace = match run.place.is_empty() {
-                true => Some(inside),
-                false => inside.strip_prefix(&run.place).and_then(|rest| rest.strip_prefix('/')),
+            let trace = if run.place.is_empty() {
+                Some(inside)
+            } else {
+                inside.strip_prefix(&run.place).and_then(|rest| rest.strip_prefix('/'))
             };
             if let Some((trace, list)) = trace.and_then(|trace| run.files.get_key_value(trace)) {
                 let run = self.folder.join(&run.place);

@@ -76,6 +76,10 @@ fn token_bucket(key: &str) -> String {
 
 impl RateLimit {
     /// Sets the limit, in place of the one before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn set(&self, database: &Database) -> Result<(), DatabaseError> {
         let capacity = f64::from(self.per_minute.max(1));
         let sql = "INSERT INTO buckets (key, capacity, per_second, tokens) VALUES ($1, $2, $3, $2)
@@ -90,6 +94,10 @@ impl RateLimit {
 
 impl Database {
     /// Waits for a token of a key. Returns the time waited. A key without a bucket has no limit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn take_token(&self, key: &str) -> Result<Duration, DatabaseError> {
         self.wait_for(TAKE, key).await
     }

@@ -158,6 +158,10 @@ const WORKERS: &str = "
 
 impl Queue {
     /// Reads the state of the queue.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn status(&self) -> Result<QueueStatus, DatabaseError> {
         let mut lacking: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in self.database().query(LACKING, &[]).await? {

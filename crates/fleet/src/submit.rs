@@ -59,6 +59,10 @@ pub enum SubmitError {
 }
 
 /// Submits a run. Submitting the same run again changes nothing and returns `false`.
+///
+/// # Errors
+///
+/// Fails if the queue has another run of this id, if the run's experiment is not open, or if the database or the store fails.
 pub async fn submit(
     queue: &Queue,
     artifacts: &Artifacts,

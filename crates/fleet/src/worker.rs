@@ -13,7 +13,6 @@ use apprentice_evaluator::run::{
 use apprentice_protocol::{BoxFuture, RunId, Why};
 use apprentice_runs::layout::{LOCK_FILE, PLAN_FILE, PROBE_FILE, ROWS_FILE};
 use apprentice_runs::row::TrialRow;
-use apprentice_tasks::suite::Suite;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -23,7 +22,8 @@ use crate::database::DatabaseError;
 use crate::error_chain::error_chain;
 use crate::fetch::{FetchError, bring_prerequisite};
 use crate::leader::{LeadExperiment, Leader, LeaderSettings};
-use crate::queue::{Claimant, Claimed, Outcome, Queue, Renewed, RunRecord, Stored};
+use crate::prepare_run::{PrepareRun, Prepared, UnfitRun};
+use crate::queue::{Claimant, Claimed, Outcome, Queue, Renewed, Stored};
 
 /// Files of a lease's folder that are not artifacts of its attempt.
 const NO_ARTIFACTS: [&str; 4] = [PLAN_FILE, LOCK_FILE, ROWS_FILE, PROBE_FILE];
@@ -31,43 +31,6 @@ const NO_ARTIFACTS: [&str; 4] = [PLAN_FILE, LOCK_FILE, ROWS_FILE, PROBE_FILE];
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
 /// The longest wait for news of the queue.
 const LONGEST_POLL: Duration = Duration::from_secs(5);
-
-/// Makes a run of the queue ready on this machine.
-pub trait PrepareRun: Send + Sync {
-    /// Prepares a run whose record was read. The error says why this machine cannot carry it out.
-    fn prepare<'a>(&'a self, record: &'a RunRecord) -> BoxFuture<'a, Result<Prepared, UnfitRun>>;
-
-    /// Whether this machine has what a trial needs.
-    fn offers(&self, need: &str) -> bool;
-
-    /// Removes what was made ready for a run that has ended.
-    fn forget(&self, run: &RunId);
-}
-
-/// A run that this worker cannot carry out. Other workers may.
-#[derive(Debug, thiserror::Error)]
-#[error("{why}")]
-pub struct UnfitRun {
-    /// The reason and the remedy.
-    pub why: String,
-    /// Whether the reason may pass, as that a store does not answer: the run is tried again later.
-    pub passing: bool,
-}
-
-/// A run that is ready on this machine.
-#[derive(Clone)]
-pub struct Prepared {
-    /// Its plan.
-    pub plan: Arc<RunPlan>,
-    /// Its suite.
-    pub suite: Suite,
-    /// What its trials need.
-    pub deps: RunDeps,
-    /// Where its artifacts go.
-    pub artifacts: Artifacts,
-    /// Where its guidance reads the results of trials that must end before others; `None` if it reads none.
-    pub prerequisites: Option<PathBuf>,
-}
 
 /// How a worker claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,6 +122,10 @@ impl Worker {
     }
 
     /// Works until it is cancelled or drained, or until nothing is left to do if it ends then.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the queue cannot be used at all: the database was out of reach for too long or refuses this worker, or the disk is full.
     pub async fn run(self: &Arc<Self>) -> Result<(), RunError> {
         let WorkerLimits { name, jobs, .. } = &self.limits;
         self.queue.check_rights().await.map_err(remote)?;
@@ -301,8 +268,8 @@ impl Worker {
     }
 
     async fn lease(&self, claimed: &Claimed) -> Result<Lease, Unable> {
-        let known = self.lock().prepared.get(&claimed.run).cloned();
-        let prepared = match known {
+        let existing = self.lock().prepared.get(&claimed.run).cloned();
+        let prepared = match existing {
             Some(prepared) => prepared,
             None => {
                 self.forget_ended().await.map_err(remote)?;

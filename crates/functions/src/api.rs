@@ -162,9 +162,10 @@ impl<'c, 'n> CallSite<'c, 'n> {
     fn element(&self) -> Done<UiNode> {
         self.until(|seen| {
             let node = found(&self.place.locator, seen)?;
-            match node.is(State::Disabled) {
-                true => Err(Wait::For(format!("{} {:?} is disabled", node.role.as_str(), node.name))),
-                false => Ok(node.clone()),
+            if node.is(State::Disabled) {
+                Err(Wait::For(format!("{} {:?} is disabled", node.role.as_str(), node.name)))
+            } else {
+                Ok(node.clone())
             }
         })
     }
@@ -420,9 +421,8 @@ fn register_expectations(engine: &mut Engine) {
             "to_have_text",
             |context: NativeCallContext<'_>, expected: &mut Expectation, text: &str| {
                 let site = CallSite::new(&context, &expected.0, &format!("to_have_text({text:?})"));
-                site.expect(|node| match node.name == text {
-                    true => Ok(()),
-                    false => Err(format!("its text is {:?}", node.name)),
+                site.expect(|node| {
+                    if node.name == text { Ok(()) } else { Err(format!("its text is {:?}", node.name)) }
                 })
             },
         )
@@ -430,17 +430,17 @@ fn register_expectations(engine: &mut Engine) {
             "to_have_value",
             |context: NativeCallContext<'_>, expected: &mut Expectation, value: &str| {
                 let site = CallSite::new(&context, &expected.0, &format!("to_have_value({value:?})"));
-                site.expect(|node| match value_of(node) == value {
-                    true => Ok(()),
-                    false => Err(format!("its value is {:?}", value_of(node))),
+                site.expect(|node| {
+                    if value_of(node) == value {
+                        Ok(())
+                    } else {
+                        Err(format!("its value is {:?}", value_of(node)))
+                    }
                 })
             },
         )
         .register_fn("to_be_checked", |context: NativeCallContext<'_>, expected: &mut Expectation| {
             let site = CallSite::new(&context, &expected.0, "to_be_checked()");
-            site.expect(|node| match is_checked(node) {
-                true => Ok(()),
-                false => Err("it is not checked".to_owned()),
-            })
+            site.expect(|node| if is_checked(node) { Ok(()) } else { Err("it is not checked".to_owned()) })
         });
 }

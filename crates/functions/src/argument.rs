@@ -51,6 +51,10 @@ pub enum ArgumentError {
 }
 
 /// Returns the values of a call in the order of a function's parameters.
+///
+/// # Errors
+///
+/// Fails if the arguments are no object, or if one is missing, unknown, or of another type than the parameter.
 pub fn arguments_of(signature: &Signature, arguments: &Value) -> Result<Vec<Dynamic>, ArgumentError> {
     let function = || signature.name.clone();
     let given = match arguments {

@@ -5,6 +5,8 @@
 //! running it; [`Source::start`] runs it as a [`WorldFunction`](apprentice_protocol::WorldFunction), whose every act is
 //! carried out by whoever drives it. It reaches nothing but the world, and is bounded in steps, depth, memory and acts.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod api;
 mod argument;
 mod check;

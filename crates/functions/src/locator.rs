@@ -104,6 +104,10 @@ impl Locator {
     }
 
     /// Returns the one element that the locator names.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no element matches, if several do, or if the world lists no elements.
     pub fn resolve<'o>(&self, seen: &'o Observation) -> Result<&'o UiNode, LocatorError> {
         let (tree, matches) = self.matches(seen)?;
         let query = self.parts.last().map(Query::to_string).unwrap_or_default();
@@ -119,6 +123,10 @@ impl Locator {
     }
 
     /// Returns the number of elements that the locator names.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the world lists no elements.
     pub fn count(&self, seen: &Observation) -> Result<usize, LocatorError> {
         self.matches(seen).map(|(_, matches)| matches.len())
     }
@@ -246,9 +254,10 @@ fn plain(text: &str) -> Cow<'_, str> {
         before = letter;
         is_kept
     });
-    match is_plain && !text.ends_with(' ') {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" ")),
+    if is_plain && !text.ends_with(' ') {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -31,6 +31,10 @@ pub enum StartError {
 impl Source {
     /// Reads a function and checks it without running it. `constants` are values of the task that it was made from: a
     /// function that holds one would work for that task alone.
+    ///
+    /// # Errors
+    ///
+    /// Returns every rule that the source breaks, with its line.
     pub fn read(text: &str, constants: &[SourceConstant]) -> Result<Self, Vec<Violation>> {
         let (ast, signature) = check::read(text, constants)?;
         Ok(Self { text: text.to_owned(), ast, signature })
@@ -54,6 +58,10 @@ impl Source {
     }
 
     /// Makes a call ready to begin. It runs once somebody answers its requests.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the arguments do not fit the function's parameters, or if the function cannot be run here.
     pub fn start(&self, arguments: &Value) -> Result<Box<dyn WorldFunction>, StartError> {
         let arguments = arguments_of(&self.signature, arguments)?;
         let name = self.signature.name.clone();

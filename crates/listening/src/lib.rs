@@ -1,5 +1,7 @@
 //! Answers HTTP connections until it is cancelled, and closes those that say nothing.
 
+#![warn(clippy::missing_errors_doc)]
+
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -34,6 +36,10 @@ impl Patience {
 }
 
 /// Answers requests until it is cancelled.
+///
+/// # Errors
+///
+/// None today: a connection that breaks ends alone, and one that cannot be accepted is tried again.
 pub async fn serve(
     listener: TcpListener,
     app: Router,

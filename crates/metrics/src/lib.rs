@@ -4,6 +4,8 @@
 //! evidence. Where upstream raises an exception instead of scoring, a metric returns [`MetricError::Raised`]; [`Compat`]
 //! decides whether that counts as a score of zero or as no score.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod comparison;
 mod evidence;
 mod family;

@@ -1,5 +1,7 @@
 //! Data that the program carries: build scripts pack it, and the program unpacks what it needs. Texts are a third as large so.
 
+#![warn(clippy::missing_errors_doc)]
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -10,6 +12,10 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 /// Writes the content of `parts`, files of the folder `from`, one after the other into the file `to`, packed.
+///
+/// # Errors
+///
+/// Fails if a part cannot be read or the file cannot be written.
 pub fn pack(from: &Path, parts: &[&str], to: &Path) -> io::Result<()> {
     let mut packed = ZlibEncoder::new(File::create(to)?, Compression::best());
     for part in parts {
@@ -40,6 +46,10 @@ pub fn unpack_text(packed: &[u8]) -> String {
 
 /// What a build script does: packs files below its crate's folder `src`, each from its parts, into `place`, the folder of what is
 /// built. A source file includes one by `include_bytes!(concat!(env!("OUT_DIR"), "/NAME"))`.
+///
+/// # Errors
+///
+/// Fails if the folder is not given, if a part cannot be read, or if a file cannot be written.
 pub fn pack_all(files: &[(&str, &[&str])], place: Option<OsString>) -> io::Result<()> {
     let place = place.ok_or_else(|| io::Error::other("cargo sets OUT_DIR for build scripts"))?;
     for (name, parts) in files {

@@ -15,6 +15,10 @@ use crate::{Area, Frame, PixelError};
 const DECODE_LIMIT: u64 = 512 << 20;
 
 /// Encodes a frame as PNG, preferring speed over size.
+///
+/// # Errors
+///
+/// Fails if the encoder refuses the frame.
 pub fn encode_png(frame: &Frame) -> Result<Vec<u8>, PixelError> {
     let mut bytes = Vec::with_capacity(frame.rgb().len() / 8);
     PngEncoder::new_with_quality(&mut bytes, CompressionType::Fast, PngFilter::Adaptive).write_image(
@@ -27,6 +31,10 @@ pub fn encode_png(frame: &Frame) -> Result<Vec<u8>, PixelError> {
 }
 
 /// Encodes a frame as JPEG with this quality, from 1 to 100. Colour keeps its full resolution, which small text needs.
+///
+/// # Errors
+///
+/// Fails if the encoder refuses the frame or the quality.
 pub fn encode_jpeg(frame: &Frame, quality: u8) -> Result<Vec<u8>, PixelError> {
     let mut bytes = Vec::with_capacity(frame.rgb().len() / 8);
     JpegEncoder::new_with_quality(&mut bytes, quality).write_image(
@@ -39,6 +47,10 @@ pub fn encode_jpeg(frame: &Frame, quality: u8) -> Result<Vec<u8>, PixelError> {
 }
 
 /// Decodes a PNG of any colour type and drops transparency.
+///
+/// # Errors
+///
+/// Fails if the bytes are no PNG, are cut short, or would be larger than `SIDE_LIMIT` on a side.
 pub fn decode_png(bytes: &[u8]) -> Result<Frame, PixelError> {
     decode(bytes, Kind::Png).map(|(frame, _)| frame)
 }
@@ -65,6 +77,11 @@ impl Kind {
 
 /// Decodes a picture and drops transparency. The flag tells whether the bytes already are a PNG of exactly these
 /// pixels, which can be passed on unchanged.
+///
+/// # Errors
+///
+/// Fails if the bytes are no picture of this kind, are cut short, or would be larger than
+/// `SIDE_LIMIT` on a side.
 pub fn decode(bytes: &[u8], kind: Kind) -> Result<(Frame, bool), PixelError> {
     let format = match kind {
         Kind::Png => ImageFormat::Png,
@@ -81,7 +98,7 @@ pub fn decode(bytes: &[u8], kind: Kind) -> Result<(Frame, bool), PixelError> {
     Ok((Frame::from_rgb(image.width(), image.height(), image.into_raw())?, plain))
 }
 
-/// Whether a JPEG is complete. The decoder accepts a truncated one and fills the missing part with grey.
+/// Returns whether a JPEG is complete. The decoder accepts a truncated one and fills the missing part with grey.
 fn has_end(bytes: &[u8]) -> bool {
     /// Trailing bytes that some writers add after the end marker.
     const PADDING: usize = 64;
@@ -89,6 +106,10 @@ fn has_end(bytes: &[u8]) -> bool {
 }
 
 /// Returns the part of a frame within an area.
+///
+/// # Errors
+///
+/// Fails if the area is empty or is not within the frame.
 pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
     let inside =
         |start: u32, length: u32, side: u32| start.checked_add(length).is_some_and(|end| end <= side);
@@ -103,6 +124,10 @@ pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
 }
 
 /// Returns the frame scaled to another size.
+///
+/// # Errors
+///
+/// Fails if a side of the new size is 0 or above `SIDE_LIMIT`.
 pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelError> {
     if (frame.width(), frame.height()) == (width, height) {
         return Ok(frame.clone());

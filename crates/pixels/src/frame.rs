@@ -105,6 +105,10 @@ fn pixels(width: u32, height: u32) -> Result<usize, PixelError> {
 
 impl Frame {
     /// Creates a frame from RGB bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a side is 0 or too long, or if `rgb` has not three bytes for each pixel.
     pub fn from_rgb(width: u32, height: u32, rgb: Vec<u8>) -> Result<Self, PixelError> {
         let needed = pixels(width, height)? * 3;
         if rgb.len() == needed {
@@ -115,6 +119,10 @@ impl Frame {
     }
 
     /// Creates a frame from an X server's format: four bytes per pixel, blue, green, red and one that is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a side is 0 or too long, or if `bgrx` has not four bytes for each pixel.
     pub fn from_bgrx(width: u32, height: u32, bgrx: &[u8]) -> Result<Self, PixelError> {
         let count = pixels(width, height)?;
         let needed = count * 4;

@@ -3,6 +3,8 @@
 //! The crate has no generic functions, so it is compiled once, with optimisation. It is the only crate with `unsafe`.
 //! Malformed input is an error: all sizes are checked before any data is read.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod codec;
 mod frame;
 mod segment;

@@ -45,6 +45,10 @@ unsafe impl Send for Segment {}
 
 impl Segment {
     /// Maps the first `length` bytes behind a descriptor, read-only.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the descriptor's file is shorter than `length`, or if the kernel refuses to map it.
     pub fn map(descriptor: &OwnedFd, length: usize) -> Result<Self, SegmentError> {
         let found = fstat(descriptor)?.st_size;
         if length == 0 || usize::try_from(found).is_ok_and(|found| found < length) || found < 0 {
@@ -59,6 +63,10 @@ impl Segment {
     }
 
     /// Copies the first `length` bytes out of the mapping.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `length` is more than what was mapped.
     pub fn copy(&self, length: usize) -> Result<Vec<u8>, SegmentError> {
         if length > self.length {
             return Err(SegmentError::OutOfBounds { asked: length, length: self.length });

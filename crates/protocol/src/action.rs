@@ -263,6 +263,10 @@ impl<P> Target<P> {
 
 impl Action<ImagePoint> {
     /// Converts the action to screen pixels with the view that the model last saw; a point outside it is an error.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first point that lies outside of the view.
     pub fn to_screen(self, view: &View) -> Result<Action<ScreenPoint>, OutsideView> {
         self.try_map(&|point| view.to_screen(point))
     }
@@ -270,12 +274,20 @@ impl Action<ImagePoint> {
 
 impl<P> Action<P> {
     /// Applies `map` to every point of the action and returns the first error.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `map`.
     pub fn try_map<Q, E>(self, map: &impl Fn(P) -> Result<Q, E>) -> Result<Action<Q>, E> {
         self.try_map_targets(&|target: Target<P>| target.try_map(map), map)
     }
 
     /// Applies `target` to every target of the action and `point` to the points of paths and regions. Returns the
     /// first error.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `target` or `point`.
     pub fn try_map_targets<Q, E>(
         self,
         target: &impl Fn(Target<P>) -> Result<Target<Q>, E>,
@@ -356,7 +368,7 @@ impl<P> Action<P> {
         }
     }
 
-    /// Whether the action only looks or reads and does not change the world.
+    /// Returns whether the action only looks or reads and does not change the world.
     pub fn is_observation_only(&self) -> bool {
         matches!(self, Self::Screenshot | Self::Zoom { .. } | Self::Read { .. })
     }

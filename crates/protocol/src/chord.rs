@@ -153,7 +153,7 @@ impl Key {
         &self.0
     }
 
-    /// Whether this is `ctrl`, `shift`, `alt` or `super`.
+    /// Returns whether this is `ctrl`, `shift`, `alt` or `super`.
     pub fn is_modifier(&self) -> bool {
         matches!(self.0.as_str(), "ctrl" | "shift" | "alt" | "super")
     }
@@ -261,6 +261,10 @@ const KEYPAD_MOVES: &[&str] = &[
 impl Chord {
     /// Parses keys joined by `+`, in any common spelling. A capital letter alone is that letter, which a keyboard gives with
     /// Shift, as xdotool and pyautogui press it; beside other keys, its case says nothing (`Ctrl+A`).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is empty or names an unknown key.
     pub fn parse(text: &str) -> Result<Self, ChordError> {
         if let Some(keys) = capital(text.trim()) {
             return Ok(Self(keys));

@@ -64,7 +64,7 @@ impl BoundedText {
         &self.0
     }
 
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

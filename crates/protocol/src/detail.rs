@@ -92,9 +92,10 @@ impl TextPlace<'_> {
     /// Line and column, both from 1; the column alone in a single line.
     fn numbers(&self) -> String {
         let column = self.before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
-        match self.has_lines {
-            true => format!("line {} column {column}", self.before.matches('\n').count() + 1),
-            false => format!("column {column}"),
+        if self.has_lines {
+            format!("line {} column {column}", self.before.matches('\n').count() + 1)
+        } else {
+            format!("column {column}")
         }
     }
 
@@ -114,9 +115,10 @@ impl Detail {
     /// Where a caret stands, with the characters around it. At the end of a single line these say nothing that the text
     /// does not.
     pub fn caret(place: TextPlace<'_>) -> Self {
-        let text = match !place.has_lines && place.after.is_empty() {
-            true => "at the end".to_owned(),
-            false => format!("{}: {}", place.numbers(), place.around()),
+        let text = if !place.has_lines && place.after.is_empty() {
+            "at the end".to_owned()
+        } else {
+            format!("{}: {}", place.numbers(), place.around())
         };
         Self { kind: DetailKind::Caret, text }
     }
@@ -176,7 +178,7 @@ mod tests {
         let whole = "é".repeat(SELECTION);
         assert_eq!(Detail::selected(&whole).text, whole);
         let long = format!("{}{whole}{}", "a".repeat(SELECTION / 2), "z".repeat(SELECTION / 2));
-        let told = format!("{} … {}", "a".repeat(SELECTION / 2), "z".repeat(SELECTION / 2));
-        assert_eq!(Detail::selected(&long).text, told);
+        let shortened = format!("{} … {}", "a".repeat(SELECTION / 2), "z".repeat(SELECTION / 2));
+        assert_eq!(Detail::selected(&long).text, shortened);
     }
 }

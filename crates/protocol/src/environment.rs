@@ -81,6 +81,10 @@ impl WorldSpec {
     }
 
     /// Returns the size of the screen of a world that has a single monitor by its nature.
+    ///
+    /// # Errors
+    ///
+    /// Fails if several monitors are asked for.
     pub fn only_monitor(&self) -> Result<Size, WorldError> {
         if self.screen.several().is_empty() {
             return Ok(self.screen.screen());

@@ -430,6 +430,10 @@ impl EventKind {
 
 impl Event {
     /// Returns the event as one compact line, without a line break.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the event's data cannot be written as JSON.
     pub fn to_line(&self) -> Result<String, EventError> {
         let tagged = match &self.kind {
             EventKind::Unknown { kind, data } => {
@@ -451,6 +455,10 @@ impl Event {
     }
 
     /// Parses one line.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the line is no event, or if its data are not those of its kind.
     pub fn from_line(line: &str) -> Result<Self, EventError> {
         let envelope: Envelope<'_> = serde_json::from_str(line).map_err(EventError::Envelope)?;
         let name = envelope.kind.as_ref();
@@ -467,35 +475,6 @@ impl Event {
         let Envelope { v, id, wall, mono_us, step, .. } = envelope;
         Ok(Self { version: v, id, wall, mono_us, step, kind })
     }
-}
-
-/// An error of an event sink.
-#[derive(Debug, thiserror::Error)]
-pub enum SinkError {
-    /// The disk is full.
-    #[error("the disk is full")]
-    DiskFull,
-    /// Another write error.
-    #[error("the trace could not be written: {0}")]
-    Io(String),
-}
-
-impl SinkError {
-    /// Returns the void cause of the attempt.
-    pub fn void_cause(&self) -> VoidCause {
-        match self {
-            Self::DiskFull => VoidCause::DiskFull,
-            Self::Io(_) => VoidCause::Internal,
-        }
-    }
-}
-
-/// Records events in order. Synchronous, so that a slow sink slows the run down instead of losing events.
-pub trait EventSink: Send {
-    /// Records one event and returns its id.
-    fn emit(&mut self, step: Option<StepId>, kind: EventKind) -> Result<EventId, SinkError>;
-    /// Stores bytes as a blob under their hash. Storing the same bytes again is a no-op.
-    fn keep(&mut self, bytes: &[u8], extension: &str) -> Result<BlobHash, SinkError>;
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Rect {
         sane.then(|| ScreenPoint::new(middle(self.x, self.width), middle(self.y, self.height)))
     }
 
-    /// Whether both share a part of the screen.
+    /// Returns whether both share a part of the screen.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meet = |one: i32, length: i32, other: i32, other_length: i32| {
             one < other.saturating_add(other_length) && other < one.saturating_add(length)
@@ -91,7 +91,7 @@ impl Rect {
         meet(self.x, self.width, other.x, other.width) && meet(self.y, self.height, other.y, other.height)
     }
 
-    /// Whether the rectangle contains the point.
+    /// Returns whether the rectangle contains the point.
     pub fn contains(&self, point: ScreenPoint) -> bool {
         (self.x..self.x.saturating_add(self.width)).contains(&point.x)
             && (self.y..self.y.saturating_add(self.height)).contains(&point.y)
@@ -155,6 +155,10 @@ impl View {
     }
 
     /// Converts a model's point to a screen pixel.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the point lies outside of the picture; the error says which points are inside.
     pub fn to_screen(&self, point: ImagePoint) -> Result<ScreenPoint, OutsideView> {
         let (max_x, max_y) = self.extent();
         let inside = |value: f64, max: f64| value.is_finite() && (0.0..=max).contains(&value);

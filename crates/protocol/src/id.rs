@@ -135,6 +135,10 @@ pub enum SkillIdError {
 
 impl SkillId {
     /// Parses `<domain>/<slug>`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not `<domain>/<slug>`, or if a part of it has characters that no id has.
     pub fn parse(text: &str) -> Result<Self, SkillIdError> {
         let Some((domain, slug)) = text.split_once('/').filter(|(_, slug)| !slug.contains('/')) else {
             return Err(SkillIdError::Shape(text.to_owned()));
@@ -147,7 +151,7 @@ impl SkillId {
         Ok(Self(text.to_owned()))
     }
 
-    /// Whether a text is a valid domain or slug.
+    /// Returns whether a text is a valid domain or slug.
     pub fn is_slug(text: &str) -> bool {
         (1..=64).contains(&text.len())
             && text.split('-').all(|word| {

@@ -4,6 +4,8 @@
 //! environment. A trait is in the same module as the types of its signature. All data on disk or sent to a model
 //! has a type of this crate or of `apprentice-evaluator`.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod action;
 mod action_text;
 mod advice_question;
@@ -15,6 +17,7 @@ mod detail;
 mod embed;
 mod environment;
 mod event;
+mod event_sink;
 mod geometry;
 mod guidance;
 mod id;
@@ -56,9 +59,9 @@ pub use environment::{
     WorldError, WorldErrorKind, WorldSpec,
 };
 pub use event::{
-    ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
-    SinkError, TurnStart,
+    ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, Header, Judged, TurnStart,
 };
+pub use event_sink::{EventSink, SinkError};
 pub use futures_core::future::BoxFuture;
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};

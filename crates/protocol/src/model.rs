@@ -340,7 +340,7 @@ impl ModelError {
         Self { fault, retry: Retry::Lasting, message: message.into() }
     }
 
-    /// Whether every request to this server would fail, until a person changes something.
+    /// Returns whether every request to this server would fail, until a person changes something.
     pub fn is_lasting(&self) -> bool {
         self.retry == Retry::Lasting
     }

@@ -115,7 +115,7 @@ impl Monitors {
         if self.sizes.len() > 1 { self.areas() } else { Vec::new() }
     }
 
-    /// Whether a point lies on a monitor. Below a monitor that is shorter than another, there is nothing.
+    /// Returns whether a point lies on a monitor. Below a monitor that is shorter than another, there is nothing.
     pub fn show(&self, point: ScreenPoint) -> bool {
         self.areas().iter().any(|area| area.contains(point))
     }

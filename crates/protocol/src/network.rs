@@ -40,7 +40,7 @@ pub struct AllowedHostError {
 }
 
 impl AllowedHost {
-    /// Whether this entry allows connections to a host, as a program names it, and a port.
+    /// Returns whether this entry allows connections to a host, as a program names it, and a port.
     pub fn allows(&self, host: &str, port: u16) -> bool {
         let of_port = self.port.map_or(WEB_PORTS.contains(&port), |own| own == port);
         of_port && self.host.matches(host)
@@ -51,7 +51,7 @@ impl AllowedHost {
         self.answered_by
     }
 
-    /// Whether the entry names an address, not a name that somebody else resolves.
+    /// Returns whether the entry names an address, not a name that somebody else resolves.
     pub fn is_address(&self) -> bool {
         matches!(self.host, HostPattern::Address(_))
     }
@@ -215,7 +215,7 @@ pub struct ConnectionReport {
 }
 
 impl ConnectionReport {
-    /// Whether nothing was asked for or carried.
+    /// Returns whether nothing was asked for or carried.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -131,7 +131,7 @@ fn ranked_lines(tree: &UiTree, view: &View) -> Vec<(u8, String)> {
     lines
 }
 
-/// Whether an outline lists a node: it is not hidden, and it says or does something.
+/// Returns whether an outline lists a node: it is not hidden, and it says or does something.
 pub fn is_listed(node: &UiNode) -> bool {
     if node.is(State::Hidden) {
         return false;

@@ -75,7 +75,7 @@ impl PageReading {
         }
     }
 
-    /// Whether an observation holds the answer. The agent loop then answers it, and a world treats it as a no-op.
+    /// Returns whether an observation holds the answer. The agent loop then answers it, and a world treats it as a no-op.
     pub fn is_in_observation(&self) -> bool {
         matches!(self, Self::Tree { .. } | Self::Find { .. } | Self::Tabs)
     }

@@ -109,7 +109,7 @@ pub enum ViewRule {
 }
 
 impl ViewRule {
-    /// Whether this is the whole tree each time, as in records without the field.
+    /// Returns whether this is the whole tree each time, as in records without the field.
     fn is_whole(&self) -> bool {
         *self == Self::Whole
     }

@@ -76,6 +76,10 @@ impl Prompt {
     }
 
     /// Checks that a text is a valid replacement.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is empty, names a variable that nothing fills in, or leaves out one that the model must get.
     pub fn check(&self, text: &str) -> Result<(), PromptError> {
         if text.trim().is_empty() {
             return Err(PromptError::Empty);
@@ -98,6 +102,10 @@ impl Prompt {
 
 /// Replaces prompts by name for the rest of the process. The caller must have checked each text, and must call this
 /// before the first request to a model. A second call with the same texts is allowed.
+///
+/// # Errors
+///
+/// Fails if other texts were put in place before.
 pub fn replace_prompts(texts: BTreeMap<String, String>) -> Result<(), PromptError> {
     match REPLACED.get() {
         Some(held) if *held == texts => Ok(()),

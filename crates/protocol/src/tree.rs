@@ -169,7 +169,7 @@ impl UiNode {
         }
     }
 
-    /// Whether the node has this state.
+    /// Returns whether the node has this state.
     pub fn is(&self, state: State) -> bool {
         self.states.contains(&state)
     }

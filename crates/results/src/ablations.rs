@@ -35,7 +35,7 @@ pub struct Ablations {
 }
 
 impl Ablations {
-    /// Whether no additional arm is requested.
+    /// Returns whether no additional arm is requested.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -78,7 +78,7 @@ impl AblationArm {
         }
     }
 
-    /// Whether an arm only serves to compute another number and is not reported on its own.
+    /// Returns whether an arm only serves to compute another number and is not reported on its own.
     pub fn is_auxiliary(arm: &str) -> bool {
         matches!(Self::parse(arm), Some(Self::Without(_) | Self::Retry(_) | Self::Reworded(_)))
     }

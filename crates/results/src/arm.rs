@@ -258,12 +258,16 @@ impl Arm {
     }
 
     /// The arm of this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns the name if no arm has it.
     pub fn parse(name: &str) -> Result<Self, UnknownArm> {
         let found = ARMS.iter().find(|entry| entry.name == name);
         found.map(|entry| entry.arm).ok_or_else(|| UnknownArm { name: name.to_owned() })
     }
 
-    /// Whether its guidance comes from a book.
+    /// Returns whether its guidance comes from a book.
     pub fn needs_book(self) -> bool {
         self.entry().needs_book
     }
@@ -285,7 +289,7 @@ impl fmt::Display for Arm {
     }
 }
 
-/// Whether the arm [`Arm::Masked`] hides a skill from a trial. A lot that anybody can draw again.
+/// Returns whether the arm [`Arm::Masked`] hides a skill from a trial. A lot that anybody can draw again.
 pub fn is_masked(skill: &SkillId, task: &TaskId, seed: u32) -> bool {
     let drawn = Sha256::digest(format!("mask\0{task}\0{seed}\0{skill}"));
     drawn.first().is_some_and(|byte| byte & 1 == 1)

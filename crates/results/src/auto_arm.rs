@@ -49,6 +49,10 @@ pub enum NoAutoChoice {
 
 /// Chooses the arm with which a model passed most of the judged dev trials that the tried arms share. Trials of other
 /// splits never count.
+///
+/// # Errors
+///
+/// Fails if the arms that the model tried share too few judged dev trials.
 pub fn choose_auto(rows: &[TrialRow], model: &str) -> Result<AutoChoice, NoAutoChoice> {
     let mut tried: BTreeMap<Arm, BTreeMap<(TaskId, u32), bool>> = BTreeMap::new();
     let usable =

@@ -50,6 +50,10 @@ pub struct SkillContamination {
 
 impl Contamination {
     /// The examination that was kept in an experiment's folder, if there was one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is there and cannot be read or parsed.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
         match apprentice_files::read_to_string(folder.join(CONTAMINATION_FILE)) {
             Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
@@ -59,6 +63,10 @@ impl Contamination {
     }
 
     /// Keeps it in an experiment's folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::write(folder.join(CONTAMINATION_FILE), serde_json::to_string_pretty(self)? + "\n")
     }

@@ -2,6 +2,8 @@
 //!
 //! Everything is computed from rows alone, whoever wrote them, so others' results can be analysed too.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod ablations;
 pub mod arm;
 pub mod auto_arm;

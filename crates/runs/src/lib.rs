@@ -3,6 +3,8 @@
 //! Every command that reads a run, an experiment or a bundle opens it here, so that a path that holds something else is
 //! refused in the same words everywhere.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod bundle;
 pub mod layout;
 mod open;

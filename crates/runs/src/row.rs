@@ -63,7 +63,7 @@ impl Split {
     }
 }
 
-/// Whether a count is left out of a row.
+/// Returns whether a count is left out of a row.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
 fn is_zero(count: &u32) -> bool {
     *count == 0

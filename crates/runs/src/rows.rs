@@ -98,6 +98,10 @@ fn place(field: &str) -> String {
 }
 
 /// Reads a `trials.jsonl` file. A line is complete when it ends with a line break; blank lines are skipped.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read, or with the line that is no row of this version.
 pub fn read(path: &Path) -> Result<Rows, RowsError> {
     let bytes =
         apprentice_files::read(path).map_err(|source| RowsError::Read { path: path.to_owned(), source })?;
@@ -105,9 +109,13 @@ pub fn read(path: &Path) -> Result<Rows, RowsError> {
 }
 
 /// Parses rows from memory; `path` is used in messages only.
+///
+/// # Errors
+///
+/// Returns the line that is no row of this version, and what is wrong with it.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
     let mut read = Rows::default();
-    let mut known: BTreeMap<TrialRef, (usize, usize)> = BTreeMap::new();
+    let mut seen: BTreeMap<TrialRef, (usize, usize)> = BTreeMap::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let number = index + 1;
         let Some(line) = line.strip_suffix(b"\n") else {
@@ -129,14 +137,14 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
             return Err(RowsError::Score { path: path.to_owned(), line: number, score: row.score });
         }
         let at = TrialRef::of(&row);
-        match known.get(&at) {
+        match seen.get(&at) {
             // A repeated identical line, for example after files were joined, is one result.
             Some((_, place)) if read.rows[*place] == row => read.repeated.push(number),
             Some((first, _)) => {
                 return Err(RowsError::Conflict { path: path.to_owned(), line: number, first: *first, at });
             }
             None => {
-                known.insert(at, (number, read.rows.len()));
+                seen.insert(at, (number, read.rows.len()));
                 read.rows.push(row);
             }
         }
@@ -154,7 +162,7 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Whether the trial has no result.
+    /// Returns whether the trial has no result.
     pub fn is_void(&self) -> bool {
         self.last.verdict == Verdict::Void
     }
@@ -275,8 +283,11 @@ mod tests {
         let joined = said(passed.clone() + "\n" + &passed).expect("the same line twice");
         assert_eq!(joined.rows.len(), 1);
         let torn = said(passed.clone() + &line("none", 2, Verdict::Pass) + &line("none", 1, Verdict::Fail));
-        let told = torn.expect_err("two results");
-        assert!(told.starts_with("trials.jsonl, lines 1 and 3: two different rows of attempt 1"), "{told}");
+        let refusal = torn.expect_err("two results");
+        assert!(
+            refusal.starts_with("trials.jsonl, lines 1 and 3: two different rows of attempt 1"),
+            "{refusal}"
+        );
         let high = said(passed.replace("\"score\":1.0", "\"score\":7.5")).expect_err("no share");
         assert_eq!(high, "trials.jsonl, line 1: the score 7.5 is not between 0 and 1");
         let bare = said(passed.replace("\"template\":\"save-as\",", "")).expect_err("no template");

@@ -132,11 +132,19 @@ pub struct StoredRun {
 
 impl StoredRun {
     /// Reads the plan and the rows. Rows are small; traces are read one at a time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder holds no run, or if its plan or its rows cannot be read by this version.
     pub fn open(folder: &Path) -> Result<Self, RunError> {
         Self::open_from(folder, None)
     }
 
     /// Opens a run whose traces and pictures may lie elsewhere. Each is brought when it is read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder holds no run, or if its plan or its rows cannot be read by this version.
     pub fn open_from(folder: &Path, source: Option<Arc<dyn FileSource>>) -> Result<Self, RunError> {
         let plan = read_plan(folder)?;
         let read = read_rows(folder)?;
@@ -153,11 +161,20 @@ impl StoredRun {
     }
 
     /// Reads the trace of a row.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`trace_at`](Self::trace_at) does.
     pub fn trace(&self, row: &TrialRow) -> Result<Trace, RunError> {
         self.trace_at(&row.trace)
     }
 
     /// Reads the trace in an attempt's folder, relative to the run.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the attempt does not lie inside the run or cannot be brought to this machine, or if its events are too large, cannot
+    /// be read, or do not begin.
     pub fn trace_at(&self, attempt: &str) -> Result<Trace, RunError> {
         let path = self.events_of(attempt)?;
         match fs::metadata(&path) {
@@ -170,6 +187,10 @@ impl StoredRun {
     }
 
     /// The path of an attempt's events, if it lies inside the run. An attempt that lies elsewhere is brought.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the attempt does not lie inside the run or cannot be brought to this machine.
     pub fn events_of(&self, attempt: &str) -> Result<PathBuf, RunError> {
         let folder = self.inside(attempt)?;
         if let Some(source) = &self.source {
@@ -188,11 +209,16 @@ impl StoredRun {
     }
 
     /// The folder of an attempt, if its name is one inside the run.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name leads out of the run's folder.
     pub fn inside(&self, attempt: &str) -> Result<PathBuf, RunError> {
         let relative = Path::new(attempt);
-        match attempt.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
-            true => Err(RunError::Outside(attempt.to_owned())),
-            false => Ok(self.folder.join(relative)),
+        if attempt.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
+            Err(RunError::Outside(attempt.to_owned()))
+        } else {
+            Ok(self.folder.join(relative))
         }
     }
 }

@@ -79,10 +79,7 @@ pub struct WrongPlace {
 /// The path holds something else.
 pub fn check(path: &Path, wanted: Wanted) -> Result<Place, WrongPlace> {
     let found = Place::of(path);
-    match wanted.takes(&found) {
-        true => Ok(found),
-        false => Err(WrongPlace { path: path.to_owned(), found, wanted }),
-    }
+    if wanted.takes(&found) { Ok(found) } else { Err(WrongPlace { path: path.to_owned(), found, wanted }) }
 }
 
 /// The end of the error: what the path is not, and what to give instead.

@@ -31,6 +31,11 @@ pub struct Cell {
 
 impl Cell {
     /// Starts a cell and waits until its display and buses are ready.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a program that cells need is not installed (the error names its package), if the cell has no desktop configuration, or if
+    /// its display and buses are not ready in time.
     pub async fn start(spec: &CellSpec, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
         let failed = |story: String| WorldError::new(WorldErrorKind::Start, story);
         let mut sandbox = Sandbox::prepare(spec)?;
@@ -88,6 +93,10 @@ impl Cell {
     }
 
     /// Connects to a TCP port inside the cell.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing in the cell listens at this port, or if the cell is lost.
     pub async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
         self.machine.connect(port).await
     }
@@ -114,6 +123,10 @@ impl Cell {
     }
 
     /// Kills the cell and waits until all of it is gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails if processes of the cell are still there after `deadline`.
     pub async fn close(self, deadline: Duration) -> Result<(), WorldError> {
         let client = self.client.clone();
         let ended = tokio::task::spawn_blocking(move || client.end());
@@ -127,6 +140,10 @@ impl Cell {
     }
 
     /// Does something on the thread that owns the display. Dropping the future stops it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the cell has no display, if the job fails, or if the cell is lost, for which the supervisor's reason is given.
     pub async fn on_screen<R, F>(&self, job: F) -> Result<R, WorldError>
     where
         R: Send + 'static,
@@ -151,11 +168,19 @@ impl Cell {
 
     /// Reads the interface tree for a view: what cannot have changed since the view before the last is not asked again.
     /// [`Machine::tree`] asks every node.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the tree cannot be read in time, or if the cell is lost.
     pub async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
         self.machine.view_tree(budget).await
     }
 
     /// The user's files that programs wrote since the last call, hidden ones aside.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the cell is lost or its supervisor does not answer.
     pub async fn written_files(&self) -> Result<Vec<String>, MachineError> {
         match self.client.ask(Operation::Written, Vec::new()).await?.head {
             Reply::Written(files) => Ok(files),
@@ -164,6 +189,10 @@ impl Cell {
     }
 
     /// Looks a node up.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the node is gone or its program does not answer in time, or if the cell is lost.
     pub async fn node(&self, node: &NodeRef) -> Result<NodeFacts, MachineError> {
         match self.client.ask(Operation::Node { node: node.clone() }, Vec::new()).await?.head {
             Reply::Node(facts) => Ok(facts),
@@ -172,16 +201,28 @@ impl Cell {
     }
 
     /// Does a node's own action.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the node is gone, if it has no action, or if the cell is lost.
     pub async fn press(&self, node: &NodeRef) -> Result<(), MachineError> {
         self.client.ask(Operation::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
     }
 
     /// Gives a node the keyboard focus.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the node is gone, if it takes no focus, or if the cell is lost.
     pub async fn focus(&self, node: &NodeRef) -> Result<(), MachineError> {
         self.client.ask(Operation::Focus { node: node.clone() }, Vec::new()).await.map(|_| ())
     }
 
     /// Chooses an option below a node.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the node is gone or has no such option, or if the cell is lost.
     pub async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), MachineError> {
         let ask = Operation::Choose { node: node.clone(), option: option.to_owned() };
         self.client.ask(ask, Vec::new()).await.map(|_| ())

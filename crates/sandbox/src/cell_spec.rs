@@ -18,7 +18,7 @@ pub enum CellIsolation {
 }
 
 impl CellIsolation {
-    /// Whether the cell has namespaces of its own.
+    /// Returns whether the cell has namespaces of its own.
     pub(super) fn has_namespaces(self) -> bool {
         self == Self::Bubblewrap
     }

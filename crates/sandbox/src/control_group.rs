@@ -25,6 +25,10 @@ const LEAF: &str = "apprentice-owner";
 
 /// What bounds the programs of a cell together: `Ok` if the kernel does, by a control group for each cell; else why the
 /// supervisor adds up what they use instead.
+///
+/// # Errors
+///
+/// Returns why the kernel does not bound them, with the remedy where there is one.
 pub fn cells_have_control_groups() -> Result<(), String> {
     of_this_process().map(|_| ()).map_err(ToString::to_string)
 }

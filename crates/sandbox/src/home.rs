@@ -66,7 +66,7 @@ const FOLDERS: &[&str] = &[
     ".config/Code/User",
 ];
 
-/// Whether a cell brings a program with this name of its own, whatever is installed.
+/// Returns whether a cell brings a program with this name of its own, whatever is installed.
 pub fn cell_brings(name: &str) -> bool {
     ["python", SUDO].contains(&name)
 }

@@ -74,6 +74,10 @@ fn missing(what: &str, package: &str) -> WorldError {
 }
 
 /// Checks that this machine has what shows a screen in a cell, and what runs on it.
+///
+/// # Errors
+///
+/// Fails with the first program that is missing and the package that brings it.
 pub fn need_display(screen: &Monitors) -> Result<(), WorldError> {
     let wanted = DisplayServer::of(screen).requirements();
     if let Some(lacking) = wanted.iter().find(|wanted| wanted.any_of.iter().all(|name| find(name).is_none()))
@@ -307,7 +311,7 @@ fn spare_user(busy: &[u32]) -> Result<Option<u32>, WorldError> {
     Ok(exists.then_some(spare))
 }
 
-/// Whether any user may traverse all parent folders and has these rights on the path itself.
+/// Returns whether any user may traverse all parent folders and has these rights on the path itself.
 fn reachable(path: &Path, rights: u32) -> bool {
     let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.mode());
     mode(path) & rights == rights && path.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)

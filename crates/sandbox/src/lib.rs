@@ -3,6 +3,8 @@
 //! The desktop and browser worlds are built on cells. A cell dies with its owner, even when the owner is killed: its
 //! first process ends when our socket closes, and bubblewrap ends with the thread that started it.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod cell;
 mod cell_spec;
 mod clock;

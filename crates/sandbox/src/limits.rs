@@ -55,7 +55,7 @@ fn lower(process: Option<Pid>, resource: Resource, to: u64) -> rustix::io::Resul
     }
 }
 
-/// Whether the kernel counts processes by user namespace, since 5.14. Before, a limit would count those of the user
+/// Returns whether the kernel counts processes by user namespace, since 5.14. Before, a limit would count those of the user
 /// outside, too.
 pub(super) fn kernel_counts_by_namespace(release: &str) -> bool {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);

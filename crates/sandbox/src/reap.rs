@@ -25,6 +25,10 @@ pub struct Reaped {
 }
 
 /// Removes the cells of dead owners below a state folder. Cells of living owners are not touched.
+///
+/// # Errors
+///
+/// Fails if the state folder cannot be locked or read, or if a dead cell's folder cannot be removed.
 pub fn reap(state: &Path) -> io::Result<Reaped> {
     let mut reaped = Reaped::default();
     if !state.is_dir() {
@@ -77,7 +81,7 @@ pub(super) fn end_processes(folder: &Path) -> u32 {
     ended
 }
 
-/// Whether a command line is one of bubblewrap with arguments below a folder.
+/// Returns whether a command line is one of bubblewrap with arguments below a folder.
 fn wraps(line: &[u8], folder: &Path) -> bool {
     let mut arguments = line.split(|byte| *byte == 0).map(|argument| Path::new(OsStr::from_bytes(argument)));
     arguments.next().is_some_and(|program| program.ends_with("bwrap"))

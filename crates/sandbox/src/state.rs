@@ -30,11 +30,16 @@ const STICKY: u32 = 0o1000;
 ///
 /// The first is below the session's run-time folder if that is ours alone, or for root below `/run`. Where there is no
 /// such place it is a folder in `temporary` with a name that cannot be foretold. It is found again by its owner.
+///
+/// # Errors
+///
+/// Fails if `temporary` cannot be read, or if no folder can be created in it where one is needed.
 pub fn state_folders(runtime: Option<&Path>, temporary: &Path) -> io::Result<Vec<PathBuf>> {
     let user = rustix::process::geteuid();
-    let settled = match user.is_root() {
-        true => Some(PathBuf::from(ROOTS_FOLDER)).filter(|folder| holds_programs(folder)),
-        false => runtime.filter(|folder| is_private(folder)).map(|folder| folder.join("apprentice")),
+    let settled = if user.is_root() {
+        Some(PathBuf::from(ROOTS_FOLDER)).filter(|folder| holds_programs(folder))
+    } else {
+        runtime.filter(|folder| is_private(folder)).map(|folder| folder.join("apprentice"))
     };
     let prefix = format!("apprentice-{}-", user.as_raw());
     let mut found = found_again(temporary, &prefix)?;
@@ -65,13 +70,13 @@ fn found_again(temporary: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a folder is this user's and closed to everybody else.
+/// Returns whether a folder is this user's and closed to everybody else.
 fn is_private(folder: &Path) -> bool {
     let opened = trusted(folder);
     opened.is_ok_and(|(_, facts)| facts.st_uid == own() && facts.st_mode & 0o077 == 0)
 }
 
-/// Whether programs may be started from a folder's parent: the copy of our own program lies in the state folder.
+/// Returns whether programs may be started from a folder's parent: the copy of our own program lies in the state folder.
 fn holds_programs(folder: &Path) -> bool {
     let parent = folder.parent().map(trusted);
     let flags = parent.and_then(Result::ok).and_then(|(parent, _)| fstatvfs(parent).ok());
@@ -89,6 +94,10 @@ fn own() -> u32 {
 
 /// Opens a state folder, or creates it. Fails unless it is a folder of this user that nobody else can write to or
 /// replace.
+///
+/// # Errors
+///
+/// Fails if the folder cannot be created, is no folder, belongs to another user, or can be written to or replaced by others.
 pub fn open(path: &Path) -> io::Result<OwnedFd> {
     if let Some(parent) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
@@ -172,7 +181,7 @@ fn refused(path: &Path, why: &dyn std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, story)
 }
 
-/// Whether a user namespace's map contains an id. Each line holds first id, first id outside, count.
+/// Returns whether a user namespace's map contains an id. Each line holds first id, first id outside, count.
 pub(super) fn map_contains(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -215,8 +224,8 @@ mod tests {
         check(0o1777, false);
         check(0o700, true);
         set_mode(place.path(), 0o777);
-        let told = open(&state).expect_err("its parent's entries can be replaced").to_string();
-        assert!(told.contains("other users can write to it") && told.contains("chmod go-w"), "{told}");
+        let error = open(&state).expect_err("its parent's entries can be replaced").to_string();
+        assert!(error.contains("other users can write to it") && error.contains("chmod go-w"), "{error}");
         set_mode(place.path(), 0o1777);
         open(&state).expect("with the sticky bit, ours stays ours");
         let (link, file) = (place.path().join("link"), place.path().join("file"));

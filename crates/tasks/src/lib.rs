@@ -3,6 +3,8 @@
 //! This crate knows no model and no skill. [`check::collect`] gathers evidence from a world; [`check::judge`] grades it
 //! without one.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod check;
 pub mod setup;
 pub mod solution;

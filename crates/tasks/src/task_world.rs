@@ -56,12 +56,20 @@ impl EvidenceError {
 
 impl TaskWorld<'_> {
     /// Performs the task's setup and returns its steps.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first step that failed, with its number from 1 and its cause.
     pub async fn set_up(&self) -> Result<Vec<CompletedStep>, SetupError> {
         prepare(&self.varied.task.config, &self.setup_context(SetupPhase::Start)).await
     }
 
     /// Performs the steps before the checks, and collects into `folder` what the checks read. `ended` is when the agent
     /// ended, by the clock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a step before the checks fails, or if a getter cannot collect what it reads.
     pub async fn collect(&self, ended: Duration, folder: &Path) -> Result<Evidence, EvidenceError> {
         let spec = &self.varied.task.evaluator;
         let late = self.setup_context(SetupPhase::Grade);

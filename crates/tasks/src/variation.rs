@@ -81,6 +81,10 @@ pub fn variation_seed(suite: &str, task: &str, index: u32) -> u64 {
 }
 
 /// Draws the values of one variation, by placeholder.
+///
+/// # Errors
+///
+/// Fails if the task's `vary` is invalid.
 pub fn drawn_values(
     task: &Task,
     suite_name: &str,
@@ -92,6 +96,11 @@ pub fn drawn_values(
 }
 
 /// Replaces a task's placeholders with the values of one variation.
+///
+/// # Errors
+///
+/// Fails if the task's `vary` is invalid, if a placeholder is unknown, or if the task is invalid once its placeholders are
+/// replaced.
 pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, VariationError> {
     let seed = variation_seed(suite_name, task.id.as_str(), index);
     let values = drawn_values(task, suite_name, index)?;
@@ -166,6 +175,10 @@ fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, Vari
 }
 
 /// Replaces the placeholders of a value, such as a list of arguments, by drawn values.
+///
+/// # Errors
+///
+/// Returns the first placeholder that has no value.
 pub fn filled(value: &Value, values: &BTreeMap<String, Value>) -> Result<Value, VariationError> {
     let mut value = value.clone();
     fill(&mut value, values, "arguments")?;
@@ -327,12 +340,12 @@ mod tests {
     #[test]
     fn the_same_index_gives_the_same_world_and_indices_differ() {
         let task = task("Count {{n}}.", &json!({"n": {"integer": [1, 1_000_000]}}), &json!(1));
-        let said: Vec<String> =
+        let instructions: Vec<String> =
             (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
         let again: Vec<String> =
             (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
-        assert_eq!(said, again);
-        assert!(said.iter().collect::<BTreeSet<_>>().len() > 15);
+        assert_eq!(instructions, again);
+        assert!(instructions.iter().collect::<BTreeSet<_>>().len() > 15);
         assert_ne!(variation_seed("ab", "c", 0), variation_seed("a", "bc", 0));
         assert_eq!(variation_seed("starter", "t", 0), 2_034_038_946_023_735_067);
     }

@@ -68,6 +68,10 @@ impl Blobs {
     }
 
     /// Reads a blob. A hash in a trace may be anything: only a real one becomes a file's name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the hash is not one, or if the blob is missing, too large, or not what its name says.
     pub fn read(&self, hash: &BlobHash, extension: &str) -> Result<Vec<u8>, BlobError> {
         let digits = hash.as_str();
         if digits.len() != HASH_LENGTH || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -88,23 +92,32 @@ impl Blobs {
         if bytes.len() as u64 > BLOB_LIMIT {
             return Err(BlobError::TooLarge(name));
         }
-        match hex(&Sha256::digest(&bytes)) == digits {
-            true => Ok(bytes),
-            false => Err(BlobError::Foreign(name)),
-        }
+        if hex(&Sha256::digest(&bytes)) == digits { Ok(bytes) } else { Err(BlobError::Foreign(name)) }
     }
 
     /// Reads a text; what is no UTF-8 is replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`read`](Self::read) does.
     pub fn text(&self, hash: &BlobHash) -> Result<String, BlobError> {
         Ok(String::from_utf8_lossy(&self.read(hash, "txt")?).into_owned())
     }
 
     /// Reads a message that the model was sent.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`read`](Self::read) does, and if the blob is no message.
     pub fn message(&self, hash: &BlobHash) -> Result<Message, BlobError> {
         self.json(hash)
     }
 
     /// Reads a request without its messages.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`read`](Self::read) does, and if the blob is no request.
     pub fn request(&self, hash: &BlobHash) -> Result<ChatRequest, BlobError> {
         self.json(hash)
     }

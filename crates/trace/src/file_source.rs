@@ -8,9 +8,17 @@ use std::path::Path;
 /// not be called where nothing may wait.
 pub trait FileSource: Debug + Send + Sync {
     /// Brings plans, rows and skillbooks as they are now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the source does not answer or a file cannot be written.
     fn refresh(&self) -> io::Result<()>;
 
     /// Brings the file at a path, or all files of the attempt whose folder it is. What the source does not have stays missing, and is
     /// no error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the source does not answer or a file cannot be written.
     fn bring(&self, path: &Path) -> io::Result<()>;
 }

@@ -1,5 +1,7 @@
 //! Records an attempt (events, blobs, redaction) and reads its trace back.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod blobs;
 mod file_source;
 mod recorder;

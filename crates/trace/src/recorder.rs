@@ -32,6 +32,10 @@ pub struct Recorder {
 
 impl Recorder {
     /// Creates `<attempt>/events.jsonl`, which must not exist yet. Blobs go to the folder `blobs`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folders cannot be created, if the file exists already, or if the disk is full.
     pub fn create(
         attempt: &Path,
         blobs: &Path,
@@ -57,6 +61,10 @@ impl Recorder {
     }
 
     /// Returns once every line and blob so far is on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an earlier line or blob could not be written, such as on a full disk.
     pub fn sync(&mut self) -> Result<(), SinkError> {
         for path in std::mem::take(&mut self.unsynced) {
             File::open(&path).and_then(|blob| blob.sync_data()).map_err(|error| failed(&path, &error))?;

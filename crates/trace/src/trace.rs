@@ -42,6 +42,10 @@ pub enum TraceError {
 
 impl Trace {
     /// Reads an `events.jsonl`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, or with the line that is no event.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
         let bytes = apprentice_files::read(path)
             .map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
@@ -49,6 +53,10 @@ impl Trace {
     }
 
     /// Parses the bytes of an `events.jsonl`. An error carries its line number, from 1.
+    ///
+    /// # Errors
+    ///
+    /// Returns the number of the line that is no event, and why it is none.
     pub fn parse(bytes: &[u8]) -> Result<Self, (usize, EventError)> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let torn = (whole < bytes.len()).then(|| String::from_utf8_lossy(&bytes[whole..]).into_owned());

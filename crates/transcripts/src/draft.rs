@@ -108,7 +108,7 @@ impl<'t> Draft<'t> {
         self.calls.insert(id.to_owned(), (turn, place));
     }
 
-    /// Whether a call with this id is known.
+    /// Returns whether a call with this id is known.
     pub(crate) fn knows(&self, call: &str) -> bool {
         self.calls.contains_key(call)
     }
@@ -133,9 +133,9 @@ impl<'t> Draft<'t> {
     pub(crate) fn finish(mut self) -> Transcript {
         let out = &mut self.out;
         if out.tokens.is_none() {
-            let told: Vec<Tokens> = out.turns.iter().filter_map(|turn| turn.tokens).collect();
-            let sum = told.iter().fold(Tokens::default(), |sum, tokens| sum.plus(*tokens));
-            out.tokens = (!told.is_empty()).then_some(sum);
+            let counts: Vec<Tokens> = out.turns.iter().filter_map(|turn| turn.tokens).collect();
+            let sum = counts.iter().fold(Tokens::default(), |sum, tokens| sum.plus(*tokens));
+            out.tokens = (!counts.is_empty()).then_some(sum);
         }
         if out.final_answer.is_none() {
             out.final_answer = out.turns.last().and_then(said_last);

@@ -121,17 +121,17 @@ impl Walk {
 /// Joins the files of one session of Gemini CLI: one that is resumed in a later minute leaves two.
 fn sessions(found: Vec<Found>) -> Vec<Found> {
     let mut out: Vec<Found> = Vec::new();
-    let mut known: BTreeMap<(PathBuf, String), usize> = BTreeMap::new();
+    let mut seen: BTreeMap<(PathBuf, String), usize> = BTreeMap::new();
     for log in found {
         let key = match log.program {
             Program::GeminiCli => session(&log.paths[0]),
             _ => None,
         };
-        match key.as_ref().and_then(|key| known.get(key)) {
+        match key.as_ref().and_then(|key| seen.get(key)) {
             Some(place) => out[*place].paths.extend(log.paths),
             None => {
                 if let Some(key) = key {
-                    known.insert(key, out.len());
+                    seen.insert(key, out.len());
                 }
                 out.push(log);
             }

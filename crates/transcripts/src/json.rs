@@ -34,12 +34,12 @@ pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
     at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a pointer leads to `true`.
+/// Returns whether a pointer leads to `true`.
 pub(crate) fn is_true(value: &Value, pointer: &str) -> bool {
     at(value, pointer).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// Whether there is something other than null at a pointer.
+/// Returns whether there is something other than null at a pointer.
 pub(crate) fn has(value: &Value, pointer: &str) -> bool {
     at(value, pointer).is_some_and(|value| !value.is_null())
 }
@@ -112,7 +112,7 @@ const FAILURES: [&str; 11] = [
     "❌",
 ];
 
-/// Whether a result says in words that it is a failure.
+/// Returns whether a result says in words that it is a failure.
 pub(crate) fn tells_failure(text: &str) -> bool {
     let start = crate::texts::start(text.trim_start(), 200).to_lowercase();
     FAILURES.iter().any(|word| start.starts_with(word))

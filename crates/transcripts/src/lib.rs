@@ -4,6 +4,8 @@
 //! The rules come from logs that the programs' versions of November 2026 wrote against a scripted server. A log of a known
 //! program in an unknown version is an error that says so.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod document;
 mod draft;
 mod error;

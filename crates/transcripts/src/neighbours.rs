@@ -37,7 +37,7 @@ pub(crate) fn file_of_session(path: &Path, session: &str) -> Option<PathBuf> {
     })
 }
 
-/// Whether a folder is named by a number, as those of years and months are.
+/// Returns whether a folder is named by a number, as those of years and months are.
 fn is_day(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
 }

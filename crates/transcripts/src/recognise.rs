@@ -90,9 +90,10 @@ pub(crate) fn recognise(path: &Path) -> Result<Kind, ReadError> {
     let read = file.by_ref().take(START_BYTES).read_to_end(&mut start);
     read.map_err(|error| ReadError::file(path, error))?;
     if start.starts_with(b"PK\x03\x04") {
-        return Ok(match inspect::is_log(path)? {
-            true => Kind::Of(Program::Inspect),
-            false => Kind::Other("is a ZIP file that holds no log of Inspect".to_owned()),
+        return Ok(if inspect::is_log(path)? {
+            Kind::Of(Program::Inspect)
+        } else {
+            Kind::Other("is a ZIP file that holds no log of Inspect".to_owned())
         });
     }
     if let Some(what) = binary(&start) {

@@ -59,10 +59,7 @@ impl Texts {
 
 /// The beginning of a text, at most this many bytes.
 pub(crate) fn start(text: &str, most: usize) -> &str {
-    match text.len() <= most {
-        true => text,
-        false => &text[..text.floor_char_boundary(most)],
-    }
+    if text.len() <= most { text } else { &text[..text.floor_char_boundary(most)] }
 }
 
 #[cfg(test)]

@@ -57,8 +57,8 @@ impl Processes {
         let named = states.into_iter().map(|status| {
             let folder = status.folder.as_deref().map(Path::new);
             let folders = library.folders();
-            let known = folders.iter().find(|run| Some(run.as_path()) == folder);
-            LiveProcess { run: known.map(|run| library.key(run)), status }
+            let existing = folders.iter().find(|run| Some(run.as_path()) == folder);
+            LiveProcess { run: existing.map(|run| library.key(run)), status }
         });
         let text = serde_json::to_string(&named.collect::<Vec<_>>());
         (text.unwrap_or_else(|_| "[]".to_owned()), ids)

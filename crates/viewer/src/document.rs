@@ -63,6 +63,10 @@ impl Library {
     /// Makes the document at a path: `grid`, `attempt/RUN/TRIAL/N`, `step/RUN/TRIAL/N/TURN`,
     /// `compare/RUN/TRIAL/N/RUN/TRIAL/N`, `book/BOOK`, `skill/BOOK/SKILL`, `picture/RUN/HASH.EXTENSION`,
     /// `figure/BOOK/HASH`. Each part is percent-encoded.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing has this path, or if what it names cannot be read.
     pub fn document(&self, path: &str) -> Result<Document, DocumentError> {
         let parts: Vec<String> =
             path.split('/').map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned()).collect();

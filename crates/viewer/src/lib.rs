@@ -7,6 +7,8 @@
 //! The pages are plain JavaScript without a framework: they are four views over one kind of document, and a file that is
 //! opened in ten years depends on nothing but the browser.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod access;
 mod act;
 mod align;

@@ -57,11 +57,19 @@ struct CachedTrace {
 
 impl Library {
     /// Finds the runs of a folder. Reads no rows and no traces.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be read, holds no run, or holds too many.
     pub fn open(folder: &Path) -> Result<Self, LibraryError> {
         Self::open_from(folder, None)
     }
 
     /// Opens a folder whose traces and pictures may lie elsewhere. Each is brought when it is shown.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be read, holds no run, or holds too many.
     pub fn open_from(folder: &Path, source: Option<Arc<dyn FileSource>>) -> Result<Self, LibraryError> {
         check(folder, Wanted::Viewed)?;
         let read = |source| LibraryError::Read { path: folder.to_owned(), source };

@@ -103,6 +103,10 @@ pub enum ExportError {
 }
 
 /// Writes a page that needs no server: with `trial`, only the attempts of that trial. The file is there whole or not at all.
+///
+/// # Errors
+///
+/// Fails if there is no such trial, if the page would be larger than `limits` allow, or if it cannot be written.
 pub fn write_page(
     library: &Library,
     trial: Option<&str>,
@@ -249,9 +253,10 @@ impl Packed<'_> {
 
     fn count(&mut self, bytes: u64) -> Result<(), ExportError> {
         self.exported.bytes += bytes;
-        match self.exported.bytes > self.limits.max_bytes {
-            true => Err(ExportError::TooLarge(self.limits.max_bytes)),
-            false => Ok(()),
+        if self.exported.bytes > self.limits.max_bytes {
+            Err(ExportError::TooLarge(self.limits.max_bytes))
+        } else {
+            Ok(())
         }
     }
 

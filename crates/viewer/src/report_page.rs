@@ -13,7 +13,7 @@ pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; 
                                  frame-ancestors 'none'";
 
 impl Library {
-    /// Whether the folder has a report.
+    /// Returns whether the folder has a report.
     pub(crate) fn has_report(&self) -> bool {
         self.folder().join(REPORT_JSON).is_file()
     }

@@ -42,6 +42,10 @@ pub fn address(bound: SocketAddr, token: &ViewerToken) -> String {
 }
 
 /// Answers requests until it is cancelled. Changes nothing on disk; orders go to the processes that run trials.
+///
+/// # Errors
+///
+/// Fails if the listener breaks. What goes wrong with one request is answered there.
 pub async fn serve(
     listener: TcpListener,
     shown: Shown,

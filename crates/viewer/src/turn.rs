@@ -192,17 +192,17 @@ impl Reader {
             return;
         };
         let Timing { working_ms, waiting_ms } = *timing;
-        let asked = self.asked_ms.take().unwrap_or(at.saturating_sub(working_ms + waiting_ms));
-        self.close(asked);
+        let asked_ms = self.asked_ms.take().unwrap_or(at.saturating_sub(working_ms + waiting_ms));
+        self.close(asked_ms);
         let mut turn = std::mem::take(&mut self.next);
         // The screen stays before the next turn, too, where nothing is observed in between.
         self.next.before = turn.before.clone();
         turn.place = self.read.turns.len();
         turn.step = event.step.map(|step| step.0);
-        turn.at_ms = asked;
+        turn.at_ms = asked_ms;
         turn.replied_ms = at;
         turn.time.waiting = waiting_ms;
-        turn.time.model = working_ms.max(at.saturating_sub(asked + waiting_ms));
+        turn.time.model = working_ms.max(at.saturating_sub(asked_ms + waiting_ms));
         let thoughts = thoughts.iter().map(|thought| act::brief(&format!("Thought: {thought}")));
         turn.say = thoughts.chain(say.iter().map(|text| act::brief(text))).collect();
         turn.tools = calls.iter().filter_map(ToolUse::of).collect();

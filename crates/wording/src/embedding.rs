@@ -57,6 +57,10 @@ impl EmbeddingModel {
     }
 
     /// Returns one unit vector per text, in order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the embedder does, such as because its server does not answer, or if it does not return a usable vector for each text.
     pub async fn vectors(&self, side: Side, texts: &[String]) -> Result<Vec<Vector>, EmbedError> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -70,6 +74,10 @@ impl EmbeddingModel {
     }
 
     /// Returns the similarity from which two texts say the same, for this embedder.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`vectors`](Self::vectors) does.
     pub async fn threshold(&self) -> Result<f64, EmbedError> {
         if let Some(known) = *self.threshold.lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(known);
@@ -98,6 +106,10 @@ fn unit(vector: Vec<f32>, name: &str) -> Result<Vector, EmbedError> {
 }
 
 /// Returns the cosine of two vectors, from -1 to 1.
+///
+/// # Errors
+///
+/// Fails if the vectors have unlike lengths: the server's model has changed then, and the store of vectors has to be deleted.
 pub fn cosine(first: &[f32], second: &[f32]) -> Result<f64, EmbedError> {
     if first.len() != second.len() {
         let story = format!(

@@ -1,6 +1,8 @@
 //! Compares texts: words and their stems, words that mean much the same, vectors of words and of texts, and the
 //! differences between two texts.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod embedding;
 pub mod line_diff;
 mod related_words;

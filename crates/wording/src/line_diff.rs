@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn each_line_says_where_it_was() {
         let found = LineDiff::of_lines(vec!["a", "b", "c"], vec!["a", "x", "c"]);
-        let told: Vec<_> =
+        let lines: Vec<_> =
             found.lines().iter().map(|line| (line.change.sign(), line.text, line.before)).collect();
-        assert_eq!(told, [(' ', "a", Some(0)), ('-', "b", Some(1)), ('+', "x", None), (' ', "c", Some(2))]);
+        assert_eq!(lines, [(' ', "a", Some(0)), ('-', "b", Some(1)), ('+', "x", None), (' ', "c", Some(2))]);
         assert!(LineDiff::of("a\n", "a\n").groups(3).is_empty());
     }
 

@@ -147,6 +147,10 @@ pub struct ScriptError(pub String);
 
 impl Evaluated {
     /// Returns the result as `T`, or the thrown exception as an error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the script threw an exception, or if its result does not have the form of `T`.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, ScriptError> {
         if let Some(details) = self.exception_details {
             return Err(ScriptError(details.shown()));

@@ -250,16 +250,11 @@ pub(crate) fn experiment(
 ) -> Result<Experiment, Failure> {
     let measurement = &arguments.measurement;
     for model in measurement.teacher.iter().chain([&arguments.student]) {
-        match arguments.consent.dry_run {
-            true => models.check_name(model)?,
-            false => models.check(model)?,
-        }
+        if arguments.consent.dry_run { models.check_name(model)? } else { models.check(model)? }
     }
     let suite = crate::suite::load(&arguments.suite)?;
-    let lock = match measurement.unsplit {
-        true => None,
-        false => experiment_command::split(arguments.split.as_ref(), &suite)?,
-    };
+    let lock =
+        if measurement.unsplit { None } else { experiment_command::split(arguments.split.as_ref(), &suite)? };
     let mut arms = Vec::new();
     for arm in &measurement.arms {
         if !arms.contains(arm) {
@@ -309,9 +304,10 @@ fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skillbook::Snapshot,
         return Ok(apprentice_skillbook::Snapshot::empty());
     }
     let book = crate::commands::skills::open(folder)?.clean().kind(Kind::Config)?;
-    match book.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, format!("{} contains no skills", folder.display()))),
-        false => Ok(book),
+    if book.is_empty() {
+        Err(Failure::say(Kind::NothingMatched, format!("{} contains no skills", folder.display())))
+    } else {
+        Ok(book)
     }
 }
 

@@ -104,9 +104,10 @@ fn decide(arguments: &CiArgs, counts: Counts) -> Result<(), Box<Failure>> {
     };
     #[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
     let rate = if judged == 0 { 1.0 } else { passed as f64 / judged as f64 };
-    match rate < least {
-        false => Ok(()),
-        true => fail(Kind::TasksFailed, format!("{passed} of {judged} passed: {rate:.3}, less than {least}")),
+    if rate < least {
+        fail(Kind::TasksFailed, format!("{passed} of {judged} passed: {rate:.3}, less than {least}"))
+    } else {
+        Ok(())
     }
 }
 

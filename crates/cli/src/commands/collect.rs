@@ -6,8 +6,8 @@ use apprentice_exports::ExportFormat;
 use apprentice_protocol::Verdict;
 use clap::Args;
 
-use crate::commands::export::{self, ExportArgs, Place, collected};
 use crate::commands::forecast::SpendingArgs;
+use crate::commands::look::export::{self, ExportArgs, Place, collected};
 use crate::commands::run::{CollectedRun, Run, execute};
 use crate::failure::{Failure, Kind};
 use crate::settings::config::Config;
@@ -95,9 +95,10 @@ pub(crate) fn run(arguments: &Collect, config: &Config) -> Result<(), Failure> {
     let place = Place { run: &summary.folder, source: None, format: arguments.format, out: &arguments.out };
     let manifest = collected(&place, &arguments.which, arguments.keep == Keep::Passed)
         .map_err(|failure| failure.hint(format!("the run is kept: {}", summary.folder.display())))?;
-    match arguments.json {
-        true => terminal::json(&manifest)?,
-        false => export::show(&manifest, &arguments.out),
+    if arguments.json {
+        terminal::json(&manifest)?;
+    } else {
+        export::show(&manifest, &arguments.out);
     }
     // Failed attempts are what a collection expects; trials without a result are not.
     match summary.count(Verdict::Void) + summary.not_run {

@@ -328,9 +328,10 @@ fn conclude(folder: &Path, ended: &Ended, json: bool) -> Result<(), Failure> {
         counts.join(", "),
         ended.why
     ));
-    match ended.episodes.iter().any(|episode| episode.outcome != Outcome::Void) {
-        true => Ok(()),
-        false => Err(Failure::say(Kind::TrialsVoid, "no episode could be practised")),
+    if ended.episodes.iter().any(|episode| episode.outcome != Outcome::Void) {
+        Ok(())
+    } else {
+        Err(Failure::say(Kind::TrialsVoid, "no episode could be practised"))
     }
 }
 

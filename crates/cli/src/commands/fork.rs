@@ -262,9 +262,10 @@ fn conclude(outcome: &ForkOutcome, json: bool) -> Result<(), Failure> {
     if outcome.runs.len() < outcome.report.times as usize || outcome.runs.iter().any(|run| run.interrupted) {
         return Err(Failure::say(Kind::Interrupted, "interrupted"));
     }
-    match outcome.report.arms.iter().any(|arm| arm.judged > 0) {
-        true => Ok(()),
-        false => Err(Failure::say(Kind::TrialsVoid, "no attempt was judged")),
+    if outcome.report.arms.iter().any(|arm| arm.judged > 0) {
+        Ok(())
+    } else {
+        Err(Failure::say(Kind::TrialsVoid, "no attempt was judged"))
     }
 }
 

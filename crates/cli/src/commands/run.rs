@@ -257,9 +257,10 @@ pub(crate) fn planned(
 ) -> Result<Option<PlannedCommand>, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
-    match arguments.consent.dry_run {
-        true => models.check_name(&arguments.model)?,
-        false => models.check(&arguments.model)?,
+    if arguments.consent.dry_run {
+        models.check_name(&arguments.model)?;
+    } else {
+        models.check(&arguments.model)?;
     }
     let loaded = load(&RunInputs::given(arguments), config, &models)?;
     let tasks = selected(arguments, &loaded, config)?;
@@ -287,9 +288,10 @@ pub(crate) fn planned(
         .filter(|caps| *caps != CapOverrides::default()),
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
-        conversations: match arguments.keep_conversations {
-            true => Conversations::Kept,
-            false => Conversations::Dropped,
+        conversations: if arguments.keep_conversations {
+            Conversations::Kept
+        } else {
+            Conversations::Dropped
         },
         command,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -297,10 +299,7 @@ pub(crate) fn planned(
     };
     let plan = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
     if plan.judge.is_some() {
-        match arguments.consent.dry_run {
-            true => models.check_forecast_judge()?,
-            false => models.check_judge()?,
-        }
+        if arguments.consent.dry_run { models.check_forecast_judge()? } else { models.check_judge()? }
     }
     before_the_start(arguments, &loaded, &tasks, config, &models)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &[])?;
@@ -409,8 +408,9 @@ fn before_the_start(
     let suite = &loaded.suite;
     let chosen = suite.tasks.iter().filter(|task| tasks.contains(&task.id));
     Preflight::of(suite, chosen, config).print(&arguments.suite);
-    match arguments.consent.dry_run {
-        true => wire::runtime()?.block_on(models.foresee(&arguments.model)),
-        false => Ok(()),
+    if arguments.consent.dry_run {
+        wire::runtime()?.block_on(models.foresee(&arguments.model))
+    } else {
+        Ok(())
     }
 }

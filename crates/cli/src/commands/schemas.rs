@@ -89,7 +89,7 @@ fn what_runs_is_as_published() {
 #[test]
 fn what_a_machine_offers_is_as_published() {
     check("doctor-1", &written::<crate::commands::doctor::Report>());
-    check("models-list-1", &written::<crate::commands::models::Listing<'_>>());
+    check("models-list-1", &written::<crate::commands::installation::models::Listing<'_>>());
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_a_suite_holds_is_as_published() {
     found.check("tasks-check-1", &written::<crate::commands::tasks::check::Report>());
     found.check("task-1", &written::<crate::commands::tasks::check::ShownTask<'_>>());
     found.check("tasks-metric-1", &written::<crate::commands::tasks::metric::MetricOutput<'_>>());
-    found.check("split-show-1", &written::<crate::commands::split::Shown<'_>>());
+    found.check("split-show-1", &written::<crate::commands::installation::split::Shown<'_>>());
     found.check("audit-1", &written::<crate::commands::audit::Report<'_>>());
     found.end();
 }
@@ -116,13 +116,13 @@ fn forecasts_and_comparisons_are_as_published() {
 
 #[test]
 fn what_servers_say_when_they_answer_is_as_published() {
-    check("serve-1", &written::<crate::commands::serve_address::Served>());
-    check("view-1", &written::<crate::commands::view::Served>());
+    check("serve-1", &written::<crate::commands::serve::address::Served>());
+    check("view-1", &written::<crate::commands::look::view::Served>());
 }
 
 #[test]
 fn examinations_are_as_published() {
-    check("verify-1", &written::<crate::commands::bundle::Checked<'_>>());
+    check("verify-1", &written::<crate::commands::look::bundle::Checked<'_>>());
 }
 
 #[cfg(feature = "fleet")]
@@ -168,7 +168,7 @@ fn what_an_exploration_did_is_as_published() {
 fn what_was_learned_is_as_published() {
     let mut found = Differences::default();
     found.check("learn-1", &written::<crate::commands::learn::Learned<'_>>());
-    found.check("final-1", &written::<crate::commands::do_learning::Final<'_>>());
+    found.check("final-1", &written::<crate::commands::session::learning::Final<'_>>());
     found.check(
         "trace-read-1",
         &written::<crate::commands::trace::read::TracesRead<apprentice_transcripts::LogSummary<'_>>>(),

@@ -98,10 +98,7 @@ fn allowed_signers(text: &str, path: &Path) -> String {
     let name =
         path.file_stem().map(|name| name.to_string_lossy().replace([' ', ',', '*', '?', '!', '"'], "_"));
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "signer".into());
-    let line = |line: &str| match is_key(line) {
-        true => format!("{name} {line}\n"),
-        false => format!("{line}\n"),
-    };
+    let line = |line: &str| if is_key(line) { format!("{name} {line}\n") } else { format!("{line}\n") };
     text.lines().map(line).collect()
 }
 

@@ -2,6 +2,7 @@
 //! memory is bounded. Each question gets a score or a reason.
 #![expect(clippy::print_stdout, reason = "what was slowest is said")]
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -443,26 +444,44 @@ fn questions(path: &str) -> Vec<Value> {
     asked
 }
 
-#[test]
-fn no_hostile_file_breaks_a_metric() {
-    let place = Place::new();
-    let mut grader = Grader::start(&place);
-    let database = ("endless.sqlite", endless(&place.path("made.sqlite")));
-    for (name, bytes) in archives()
-        .into_iter()
-        .chain(books())
-        .chain(documents())
-        .chain(texts())
-        .chain(media())
-        .chain([database])
-    {
+/// Puts files to every metric. Kinds of files are tests of their own, which run side by side.
+fn no_file_breaks_a_metric(place: &Place, kind: &str, files: Files) {
+    let mut grader = Grader::start(place);
+    for (name, bytes) in files {
         let path = place.path(name);
         fs::write(&path, bytes).expect("is written");
         for question in questions(&path.to_string_lossy()) {
             grader.answer(&question);
         }
     }
-    grader.end("hostile files");
+    grader.end(kind);
+}
+
+#[test]
+fn no_hostile_archive_breaks_a_metric() {
+    no_file_breaks_a_metric(&Place::new(), "hostile archives", archives());
+}
+
+#[test]
+fn no_hostile_workbook_breaks_a_metric() {
+    no_file_breaks_a_metric(&Place::new(), "hostile workbooks", books());
+}
+
+#[test]
+fn no_hostile_document_breaks_a_metric() {
+    no_file_breaks_a_metric(&Place::new(), "hostile documents", documents());
+}
+
+#[test]
+fn no_hostile_text_breaks_a_metric() {
+    no_file_breaks_a_metric(&Place::new(), "hostile texts", texts());
+}
+
+#[test]
+fn no_hostile_film_or_database_breaks_a_metric() {
+    let place = Place::new();
+    let database = ("endless.sqlite", endless(&place.path("made.sqlite")));
+    no_file_breaks_a_metric(&place, "hostile films", media().into_iter().chain([database]).collect());
 }
 
 #[test]
@@ -565,10 +584,13 @@ fn what_is_no_plain_file_or_too_large_is_refused_unread() {
             );
         }
     }
-    // Small enough to be opened, and larger than what is read as text.
-    let large = huge("large.zip", 60 << 20);
+    // Small enough to be opened, and larger than what is read as text. Each metric reads all of it, so each is asked once.
+    let large = huge("large.zip", 49 << 20);
+    let mut asked = BTreeSet::new();
     for question in questions(&large.to_string_lossy()) {
-        grader.answer(&question);
+        if asked.insert(question["func"].to_string()) {
+            grader.answer(&question);
+        }
     }
     grader.end("what is not read");
 }

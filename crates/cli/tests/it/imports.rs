@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use syn::buffer::{Cursor, TokenBuffer};
 use syn::visit::{self, Visit};
 
+use crate::signatures::tuple_parameters;
+
 /// One file's import of a name that another file defines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
@@ -27,10 +29,14 @@ pub(crate) struct Circle {
 }
 
 /// The modules of the workspace's crates.
+///
+/// Parsing all of them takes seconds in a debug build, so whatever is asked of the code by its syntax is asked of one reading.
 pub(crate) struct House {
     root: PathBuf,
     modules: Vec<Module>,
     by_path: BTreeMap<Vec<String>, usize>,
+    /// Parameters of shipped functions that are tuples, as `file: function: parameter`.
+    tuple_parameters: Vec<String>,
 }
 
 /// One module: what it defines, imports and names.
@@ -61,7 +67,12 @@ enum Target {
 impl House {
     /// Reads every crate below `crates/`.
     pub(crate) fn read(root: &Path) -> Self {
-        let mut house = Self { root: root.to_owned(), modules: Vec::new(), by_path: BTreeMap::new() };
+        let mut house = Self {
+            root: root.to_owned(),
+            modules: Vec::new(),
+            by_path: BTreeMap::new(),
+            tuple_parameters: Vec::new(),
+        };
         for entry in fs::read_dir(root.join("crates")).expect("crates").flatten() {
             let source = entry.path().join("src");
             let name = format!("apprentice_{}", entry.file_name().to_string_lossy().replace('-', "_"));
@@ -75,8 +86,11 @@ impl House {
 
     fn file(&mut self, file: &Path, below: &Path, path: Vec<String>) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let code = shipped_code(&text);
+        let parsed = syn::parse_file(&code).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let name = file.strip_prefix(&self.root).expect("inside").to_string_lossy().into_owned();
+        let tuples = tuple_parameters(&parsed).into_iter().map(|parameter| format!("{name}: {parameter}"));
+        self.tuple_parameters.extend(tuples);
         self.module(&name, below, path, &parsed.items);
     }
 
@@ -114,6 +128,11 @@ impl House {
         }
         self.by_path.insert(path, self.modules.len());
         self.modules.push(module);
+    }
+
+    /// Parameters of shipped functions that are tuples, as `file: function: parameter`.
+    pub(crate) fn tuple_parameters(&self) -> &[String] {
+        &self.tuple_parameters
     }
 
     /// Every import of one file from another, each once.
@@ -232,6 +251,19 @@ impl House {
         }
         above
     }
+}
+
+/// Returns a file's text without its test module and its comments, which take the parser as long as code does.
+fn shipped_code(text: &str) -> String {
+    let shipped = text.find("#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at]);
+    shipped.lines().filter(|line| !line.trim_start().starts_with("//")).fold(
+        String::with_capacity(shipped.len()),
+        |mut code, line| {
+            code.push_str(line);
+            code.push('\n');
+            code
+        },
+    )
 }
 
 /// An import, and the two units of the house that it ties.

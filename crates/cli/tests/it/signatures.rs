@@ -7,11 +7,11 @@ use syn::visit::{self, Visit};
 
 use crate::imports::is_test;
 
-/// Lists the shipped functions of a source text that take a tuple, as `function: parameter`.
-pub(crate) fn tuple_parameters(text: &str) -> Result<Vec<String>, syn::Error> {
+/// Lists the shipped functions of a file that take a tuple, as `function: parameter`.
+pub(crate) fn tuple_parameters(file: &syn::File) -> Vec<String> {
     let mut reader = Reader(Vec::new());
-    reader.visit_file(&syn::parse_file(text)?);
-    Ok(reader.0)
+    reader.visit_file(file);
+    reader.0
 }
 
 struct Reader(Vec<String>);
@@ -90,7 +90,7 @@ mod tests {
             impl House { fn enter(&self, (key, door): (Key, Door)) {} }
             mod room { fn inside((a, b): (u8, u8)) { fn nested((a, b): (u8, u8)) {} } }
         ";
-        let found = tuple_parameters(text).expect("parses");
+        let found = tuple_parameters(&syn::parse_file(text).expect("parses"));
         assert_eq!(
             found,
             [
@@ -117,6 +117,6 @@ mod tests {
             #[cfg(test)] impl House { fn only_for_tests(&self, (a, b): (u8, u8)) {} }
             #[cfg(test)] mod tests { fn inside((a, b): (u8, u8)) {} }
         ";
-        assert_eq!(tuple_parameters(text).expect("parses"), Vec::<String>::new());
+        assert_eq!(tuple_parameters(&syn::parse_file(text).expect("parses")), Vec::<String>::new());
     }
 }

@@ -1,5 +1,7 @@
 //! The starter suite in fresh cells: every solution passes; near misses, doing nothing and giving up fail.
 //!
+//! Each family of tasks is a test of its own, so that families run side by side, and one that fails is run again without the rest.
+//!
 //! `APPRENTICE_TASKS` narrows it to tasks whose ids contain one of its words, `APPRENTICE_SEEDS` sets how many
 //! variations run.
 #![expect(clippy::disallowed_methods, reason = "what to run is asked of the environment")]
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arms::guidance::ArmGuidance;
-use apprentice_evaluator::audits::suite::{contenders, findings};
+use apprentice_evaluator::audits::suite::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{
     Conversations, ModelSource, PlanRequest, Progress, RunControl, RunDeps, TrialSpec, start,
 };
@@ -77,20 +79,73 @@ fn deps(state: PathBuf) -> RunDeps {
     }
 }
 
+/// The families of the suite's tasks: how their ids begin, each with its test below.
+const FAMILIES: [&str; 6] = ["mousepad-", "thunar-", "terminal-", "calculator-", "chromium-", "page-"];
+/// Cells of one family at a time; several families run at once.
+const CELLS: usize = 1;
+
+#[tokio::test]
+async fn every_task_is_of_a_family_that_is_tested() {
+    let suite = load(&suite_folder()).expect("loads");
+    for task in &suite.tasks {
+        let families = FAMILIES.iter().filter(|family| task.id.as_str().starts_with(**family)).count();
+        assert_eq!(families, 1, "{}: give its family a test", task.id);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn solutions_pass_and_everything_else_fails() {
+async fn solutions_of_mousepad_pass_and_everything_else_fails() {
+    audit(FAMILIES[0]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn solutions_of_thunar_pass_and_everything_else_fails() {
+    audit(FAMILIES[1]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn solutions_of_terminals_pass_and_everything_else_fails() {
+    audit(FAMILIES[2]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn solutions_of_calculators_pass_and_everything_else_fails() {
+    audit(FAMILIES[3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn solutions_of_chromium_s_settings_pass_and_everything_else_fails() {
+    audit(FAMILIES[4]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn solutions_of_pages_pass_and_everything_else_fails() {
+    audit(FAMILIES[5]).await;
+}
+
+fn suite_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter")
+}
+
+/// Runs the baselines on one family of tasks, and asserts that the audit finds nothing.
+async fn audit(family: &str) {
     let missing: Vec<&&str> = NEEDED.iter().filter(|program| !is_installed(program)).collect();
     if !missing.is_empty() {
         println!("skipped: not installed: {missing:?}");
         return;
     }
-    let suite = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter")).expect("loads");
-    let tasks: Vec<&Task> = suite.tasks.iter().filter(|task| wanted(task) && can_run(task)).collect();
+    let suite = load(&suite_folder()).expect("loads");
+    let of_family = suite.tasks.iter().filter(|task| task.id.as_str().starts_with(family));
+    let tasks: Vec<&Task> = of_family.filter(|task| wanted(task) && can_run(task)).collect();
+    if tasks.is_empty() {
+        println!("skipped: no task of {family} is wanted and can run here");
+        return;
+    }
     let seeds = std::env::var("APPRENTICE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let folder = tempfile::tempdir().expect("a folder");
-    let (progress, mut heard) = mpsc::unbounded_channel();
-    let told = tokio::spawn(async move {
-        while let Some(progress) = heard.recv().await {
+    let (progress, mut events) = mpsc::unbounded_channel();
+    let printing = tokio::spawn(async move {
+        while let Some(progress) = events.recv().await {
             if let Progress::Finished { row, .. } = progress {
                 let trial = (row.task.as_str(), row.seed, row.model.as_str());
                 println!(
@@ -118,21 +173,24 @@ async fn solutions_pass_and_everything_else_fails() {
     let runs = folder.path().join("runs");
     let state = folder.path().join("state");
     let summary =
-        start(&request, &runs, 2, deps(state), RunControl::new(progress, CancellationToken::new())).await;
+        start(&request, &runs, CELLS, deps(state), RunControl::new(progress, CancellationToken::new())).await;
     let summary = summary.expect("the audit runs");
-    told.await.expect("told");
+    printing.await.expect("all was printed");
     let findings = findings(&tasks, seeds, &summary.results);
     if !findings.is_empty() {
         let kept = folder.keep();
-        for finding in &findings {
-            let trace = finding.trace.as_ref().map(|trace| summary.folder.join(trace).join("events.jsonl"));
-            let text = trace.and_then(|trace| std::fs::read_to_string(trace).ok()).unwrap_or_default();
-            let tail: Vec<&str> = text
-                .lines()
-                .filter(|line| line.contains("\"stopped\"") || line.contains("\"judged\""))
-                .collect();
-            println!("{finding:?}\n  {}", tail.join("\n  "));
-        }
+        print_findings(&findings, &summary.folder);
         panic!("{} findings; the run is kept in {}", findings.len(), kept.display());
+    }
+}
+
+/// Prints each finding with how its attempt ended.
+fn print_findings(findings: &[AuditFinding], run: &Path) {
+    for finding in findings {
+        let trace = finding.trace.as_ref().map(|trace| run.join(trace).join("events.jsonl"));
+        let text = trace.and_then(|trace| std::fs::read_to_string(trace).ok()).unwrap_or_default();
+        let tail: Vec<&str> =
+            text.lines().filter(|line| line.contains("\"stopped\"") || line.contains("\"judged\"")).collect();
+        println!("{finding:?}\n  {}", tail.join("\n  "));
     }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::imports::{Circle, House};
-use crate::signatures::tuple_parameters;
 
 const FILE_CAP: usize = 500;
 
@@ -194,21 +193,6 @@ fn files_open_with_what_they_are_for_and_stay_small() {
 }
 
 #[test]
-fn no_function_takes_a_tuple() {
-    let mut found = Vec::new();
-    for (name, text) in sources().into_iter().filter(|(name, _)| name.contains("/src/") && !is_test(name)) {
-        let parameters = tuple_parameters(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        found.extend(parameters.into_iter().map(|parameter| format!("{name}: {parameter}")));
-    }
-    assert!(
-        found.is_empty(),
-        "{} tuple parameters: name a type, or pass separate arguments\n{}",
-        found.len(),
-        found.join("\n")
-    );
-}
-
-#[test]
 fn only_the_command_line_prints_exits_or_reads_the_environment() {
     let forbidden =
         ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "env::var", "env::args"];
@@ -274,31 +258,30 @@ fn only_the_crate_of_runs_spells_the_names_in_the_folder_of_a_run() {
     assert!(wrong.is_empty(), "name it by `apprentice_runs::layout`:\n{}", wrong.join("\n"));
 }
 
-/// A module may import its children and they may import it; any other circle of files is a knot.
+/// The laws of syntax, which share one reading of the code: that takes most of their time.
+///
+/// - A module may import its children and they may import it; any other circle of files is a knot.
+/// - A folder is a floor of its crate: what it holds and what another folder holds import each other in one direction.
+/// - The file that opens a crate shows what the crate offers; it stands on its modules, and they do not stand on it.
+/// - A function's arguments have names, so none is a tuple.
 #[test]
-fn no_files_import_each_other_in_a_circle() {
-    assert_none(&House::read(&root()).circles());
+fn imports_go_in_one_direction_and_no_function_takes_a_tuple() {
+    let house = House::read(&root());
+    assert_none("circles of files", &lines_of(&house.circles()));
+    assert_none("circles of folders", &lines_of(&house.folder_circles()));
+    assert_none("imports from the file that opens the crate", &house.taken_from_roots());
+    assert_none("tuple parameters: name a type, or pass separate arguments", house.tuple_parameters());
 }
 
-/// A folder is a floor of its crate: what it holds and what another one holds import each other in one direction.
-#[test]
-fn no_folders_import_each_other_in_a_circle() {
-    assert_none(&House::read(&root()).folder_circles());
+fn lines_of(circles: &[Circle]) -> Vec<String> {
+    let shown = |circle: &Circle| {
+        format!("{}\n  tied by\n    {}", circle.files.join("\n"), circle.ties.join("\n    "))
+    };
+    circles.iter().map(shown).collect()
 }
 
-/// The file that opens a crate shows what the crate offers; it stands on its modules, and they do not stand on it.
-#[test]
-fn no_module_stands_on_its_crate_s_root() {
-    let taken = House::read(&root()).taken_from_roots();
-    assert!(taken.is_empty(), "{} imports:\n{}", taken.len(), taken.join("\n"));
-}
-
-fn assert_none(circles: &[Circle]) {
-    let listed: Vec<String> = circles
-        .iter()
-        .map(|circle| format!("{}\n  tied by\n    {}", circle.files.join("\n"), circle.ties.join("\n    ")))
-        .collect();
-    assert!(listed.is_empty(), "{} circles:\n{}", listed.len(), listed.join("\n"));
+fn assert_none(law: &str, found: &[String]) {
+    assert!(found.is_empty(), "{} {law}\n{}", found.len(), found.join("\n"));
 }
 
 #[test]

@@ -183,9 +183,10 @@ fn result(answer: &Answer, calls: &Value, out: &mut OutFolder, blobs: &Blobs) ->
     let text = std::iter::once(Part::Text(answer.text.clone()));
     let parts: Vec<Part> = text.chain(answer.pictures.iter().cloned().map(Part::Picture)).collect();
     let content = parts_of(&parts, out, blobs)?;
-    Ok(match known {
-        true => json!({ "source_call_id": answer.call, "content": content }),
-        false => json!({ "content": content }),
+    Ok(if known {
+        json!({ "source_call_id": answer.call, "content": content })
+    } else {
+        json!({ "content": content })
     })
 }
 

@@ -306,10 +306,7 @@ fn number(value: Option<f64>) -> String {
 
 /// A text that a spreadsheet shows and never computes: what would begin a formula gets an apostrophe in front.
 pub(super) fn text(text: &str) -> String {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text.to_owned(),
-    }
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }
 
 /// One record with its line break. Writing to memory cannot fail.

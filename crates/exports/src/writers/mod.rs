@@ -151,9 +151,10 @@ fn sent(episode: &Episode<'_>, blobs: &Blobs, selection: &Selection) -> Result<C
         found.entries.pop();
     }
     let has_reply = found.entries.iter().any(|entry| matches!(entry, Entry::Assistant { .. }));
-    match has_reply {
-        true => Ok(found),
-        false => Err(EpisodeError::Unfit("no reply of the model is left in the chosen steps")),
+    if has_reply {
+        Ok(found)
+    } else {
+        Err(EpisodeError::Unfit("no reply of the model is left in the chosen steps"))
     }
 }
 

@@ -29,15 +29,15 @@ const WORDS: usize = 160;
 /// Processor time after which `FFmpeg` ends itself, in seconds.
 const LONGEST_S: &str = "1800";
 
-/// Whether `FFmpeg` is here.
+/// Returns whether `FFmpeg` is here.
 pub(crate) fn can_encode() -> bool {
-    let asked = Command::new(FFMPEG)
+    let command = Command::new(FFMPEG)
         .arg("-version")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    asked.is_ok_and(|status| status.success())
+    command.is_ok_and(|status| status.success())
 }
 
 /// Makes videos.
@@ -131,10 +131,7 @@ fn words(turn: &Turn, redacted: &dyn Fn(&str) -> String) -> String {
     };
     let text = if said.trim().is_empty() { asked() } else { said };
     let line = redacted(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.chars().count() > WORDS {
-        true => line.chars().take(WORDS - 1).chain(['…']).collect(),
-        false => line,
-    }
+    if line.chars().count() > WORDS { line.chars().take(WORDS - 1).chain(['…']).collect() } else { line }
 }
 
 /// Subtitles in the form of `SubRip`.
@@ -178,8 +175,8 @@ fn video(work: &Path, screen: Size) -> Result<Vec<u8>, EpisodeError> {
         _ => FolderError::invalid(FFMPEG, error).into(),
     })?;
     if !made.status.success() {
-        let said = String::from_utf8_lossy(&made.stderr);
-        let last = said.lines().last().unwrap_or_default();
+        let output_text = String::from_utf8_lossy(&made.stderr);
+        let last = output_text.lines().last().unwrap_or_default();
         return Err(EpisodeError::Video(format!("{}: {last}", made.status)));
     }
     apprentice_files::read(work.join("video.mp4"))

@@ -10,7 +10,8 @@ use tokio_postgres::types::ToSql;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Claimant, Queue};
+use super::Queue;
+use super::entries::Claimant;
 use crate::database::DatabaseError;
 
 /// Troubles of leaders, with no trial that ended between them, after which an experiment is given up.
@@ -95,6 +96,10 @@ const BEAT: &str = "
 
 impl Queue {
     /// Adds an experiment. Returns `false` if one of this id is there already.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn add_experiment(&self, record: &ExperimentRecord) -> Result<bool, DatabaseError> {
         let sql = "WITH added AS (
                      INSERT INTO experiments (experiment, command, inputs, build, artifacts, priority, needs, max_usd, trial_usd)
@@ -123,12 +128,20 @@ impl Queue {
     }
 
     /// Returns an experiment; `None` if there is none of this id.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn experiment(&self, id: &str) -> Result<Option<ExperimentRecord>, DatabaseError> {
         let mut found = self.experiments_where(Some(id)).await?;
         Ok(found.pop())
     }
 
     /// Returns all experiments, in the order in which they were submitted.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn experiments(&self) -> Result<Vec<ExperimentRecord>, DatabaseError> {
         self.experiments_where(None).await
     }
@@ -155,6 +168,10 @@ impl Queue {
     }
 
     /// Becomes the leader of an experiment that has none; `None` if there is no such experiment.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn lead(
         &self,
         by: &Claimant<'_>,
@@ -189,6 +206,10 @@ impl Queue {
     }
 
     /// Stores the copy of an experiment's folder. Returns whether its leader's term still lasted.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn keep_copy(&self, by: &Leadership, list: &str) -> Result<bool, DatabaseError> {
         let sql = "WITH kept AS (
                      UPDATE experiments SET copy = $3 WHERE experiment = $1 AND term = $2 AND state = 'open' RETURNING term
@@ -199,6 +220,10 @@ impl Queue {
     }
 
     /// Ends a leader's term. One that has ended already changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn leave_experiment(&self, by: &Leadership, leaving: &Leaving) -> Result<(), DatabaseError> {
         let (state, trouble) = match leaving {
             Leaving::Done => ("done", None),

@@ -1,13 +1,14 @@
 //! The statements of the queue: submit, claim, renew, deliver, expire. Each is one statement, so that it happens whole or
 //! not at all, and none of them depends on a worker's clock.
 
+mod entries;
 mod experiments;
 mod rights;
 
 use std::time::Duration;
 
 use apprentice_evaluator::run::{RunPlan, TrialSpec};
-use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause, Why};
+use apprentice_protocol::{RunId, TrialId, Why};
 use apprentice_runs::row::TrialRow;
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,7 @@ use crate::database::{Database, DatabaseError};
 use crate::schema::{self, SchemaError};
 use crate::stores::StoreSettings;
 
+pub use entries::{Claimant, Claimed, Outcome, Renewed, RunRecord, Stored, build, build_of};
 pub use experiments::{ExperimentRecord, Leadership, Leaving};
 
 /// Lost attempts after which a trial is dead: it may be what kills its workers.
@@ -28,127 +30,22 @@ pub struct Queue {
     stores: StoreSettings,
 }
 
-/// A run as it is submitted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunRecord {
-    /// The plan.
-    pub plan: String,
-    /// SHA-256 of the plan.
-    pub plan_hash: String,
-    /// The build whose workers may carry it out, as [`build`] returns it.
-    pub build: String,
-    /// The address of the artifacts.
-    pub artifacts: String,
-    /// The list of the suite's files.
-    pub suite_list: String,
-    /// The suite's file below its folder; empty for the folder.
-    pub suite_path: String,
-    /// The list of the skillbook's files.
-    pub book_list: Option<String>,
-    /// Runs of higher priority go first.
-    pub priority: i32,
-    /// The cap of the whole run over all workers, in US dollars.
-    pub max_usd: Option<f64>,
-    /// What one trial may cost at most, in US dollars.
-    pub trial_usd: Option<f64>,
-    /// The experiment that it belongs to.
-    pub experiment: Option<String>,
-    /// The artifact with the inputs of its guidance, where plan, suite and skillbook are not enough.
-    pub guidance: Option<String>,
-}
-
-/// Who claims.
-#[derive(Clone, Copy, Debug)]
-pub struct Claimant<'a> {
-    /// The worker.
-    pub worker: &'a str,
-    /// The build whose runs it carries out.
-    pub build: &'a str,
-    /// What it offers.
-    pub offers: &'a [String],
-    /// Runs that it leaves to others.
-    pub unfit: &'a [String],
-}
-
-/// An attempt that was claimed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claimed {
-    /// The run.
-    pub run: RunId,
-    /// The trial.
-    pub trial: TrialSpec,
-    /// The fencing attempt number.
-    pub attempt: u32,
-}
-
-/// A lease that is still held.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Renewed {
-    /// The run.
-    pub run: RunId,
-    /// The trial.
-    pub trial: TrialId,
-    /// The attempt number.
-    pub attempt: u32,
-}
-
-/// What was done with a delivered result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
-    /// It counts.
-    Taken,
-    /// The lease had been lost: it is kept among the refused ones.
-    Refused,
-}
-
-/// What a result means for its trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The trial has its result.
-    Final,
-    /// The attempt was void, and counts among those after which a trial is given up.
-    Void,
-    /// The attempt was interrupted, and does not count.
-    Interrupted,
-}
-
-impl Outcome {
-    /// Reads the outcome from a row, by the rules of a run's folder.
-    pub fn of(row: &TrialRow) -> Self {
-        match (row.verdict, row.void_cause) {
-            (Verdict::Pass | Verdict::Fail, _) | (_, Some(VoidCause::StoppedByPerson)) => Self::Final,
-            (Verdict::Void, Some(VoidCause::Interrupted)) => Self::Interrupted,
-            (Verdict::Void, _) => Self::Void,
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Final => "final",
-            Self::Void => "void",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-/// The build that a plan was made for: the program's version and its prompts.
-pub fn build(plan: &RunPlan) -> String {
-    build_of(&plan.program, &plan.prompt_hash)
-}
-
-/// The build of a program of this version with these prompts.
-pub fn build_of(program: &str, prompt_hash: &str) -> String {
-    format!("{program} {prompt_hash}")
-}
-
 impl Queue {
     /// Opens the queue of a database whose tables have this program's version.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database holds no queue or one of another version, or cannot be reached.
     pub async fn open(database: Database) -> Result<Self, SchemaError> {
         schema::check(&database).await?;
         Ok(Self { database, stores: StoreSettings::default() })
     }
 
     /// Opens the queue of a database, and makes or changes the tables where needed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the queue is of a newer version, if its tables may not be changed, or if the database cannot be reached.
     pub async fn open_and_migrate(database: Database) -> Result<Self, SchemaError> {
         schema::migrate(&database).await?;
         Ok(Self { database, stores: StoreSettings::default() })
@@ -166,6 +63,10 @@ impl Queue {
     }
 
     /// Opens the artifacts at an address, with this machine's settings of object stores.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the address has no known form, or if the store's settings are missing or wrong.
     pub fn artifacts(&self, address: &str) -> Result<Artifacts, ArtifactError> {
         Artifacts::open(address, &self.stores)
     }
@@ -186,6 +87,10 @@ impl Queue {
 
     /// Adds a run with its trials and what each needs. Returns `false` if a run of this id is there already; nothing is
     /// changed then.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn add(
         &self,
         plan: &RunPlan,
@@ -234,6 +139,10 @@ impl Queue {
     }
 
     /// Returns a run's record; `None` if there is none of this id.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn record(&self, run: &RunId) -> Result<Option<RunRecord>, DatabaseError> {
         let rows = self
             .database
@@ -261,6 +170,10 @@ impl Queue {
     }
 
     /// Enters a worker, or what it offers now. One that was asked to drain stays so until it has left.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn enter(&self, worker: &str, build: &str, offers: &[String]) -> Result<(), DatabaseError> {
         let sql = "INSERT INTO workers (worker, build, offers) VALUES ($1, $2, $3)
                    ON CONFLICT (worker) DO UPDATE SET build = $2,
@@ -269,6 +182,10 @@ impl Queue {
     }
 
     /// Returns everything that waiting trials of a build need.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn needs(&self, build: &str) -> Result<Vec<String>, DatabaseError> {
         let sql = "SELECT DISTINCT unnest(t.needs) FROM trials t JOIN runs r USING (run)
                    WHERE t.state = 'waiting' AND r.state = 'open' AND r.build = $1 ORDER BY 1";
@@ -277,12 +194,20 @@ impl Queue {
     }
 
     /// Records that a worker has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn leave(&self, worker: &str) -> Result<(), DatabaseError> {
         let sql = "UPDATE workers SET state = 'ended', seen_at = clock_timestamp() WHERE worker = $1";
         self.database.query(sql, &[&worker]).await.map(drop)
     }
 
-    /// Whether a worker was asked to claim nothing more.
+    /// Returns whether a worker was asked to claim nothing more.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn is_draining(&self, worker: &str) -> Result<bool, DatabaseError> {
         let sql = "SELECT EXISTS (SELECT FROM workers WHERE worker = $1 AND state = 'draining')";
         let rows = self.database.query(sql, &[&worker]).await?;
@@ -290,6 +215,10 @@ impl Queue {
     }
 
     /// Claims the next attempt that a worker can carry out; `None` if there is none now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn claim(&self, by: &Claimant<'_>, lease: Duration) -> Result<Option<Claimed>, DatabaseError> {
         let Claimant { worker, build, offers, unfit } = by;
         let seconds = lease.as_secs_f64();
@@ -300,6 +229,10 @@ impl Queue {
     }
 
     /// Gives back an attempt that was never begun, with its number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn give_back(&self, worker: &str, one: &Claimed) -> Result<(), DatabaseError> {
         let sql = "WITH mine AS (
                      UPDATE trials SET state = 'waiting', attempt = attempt - 1, worker = NULL, lease_until = NULL
@@ -318,6 +251,10 @@ impl Queue {
     }
 
     /// Renews a worker's leases. Returns those that it still holds, and whose runs are not cancelled.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn renew(
         &self,
         worker: &str,
@@ -342,6 +279,10 @@ impl Queue {
     }
 
     /// Stores a result. Repeated with the same result, it changes nothing and answers the same.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn deliver(
         &self,
         worker: &str,
@@ -352,6 +293,10 @@ impl Queue {
     }
 
     /// Stores the result of an attempt that means this for its trial.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn deliver_as(
         &self,
         outcome: Outcome,
@@ -388,13 +333,21 @@ impl Queue {
     }
 
     /// Returns attempts whose lease has run out to the queue. One process at a time does so; returns their number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn expire(&self) -> Result<u64, DatabaseError> {
         let rows = self.database.query(include_str!("expire.sql"), &[&MOST_LOSSES]).await?;
         Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
     }
 
-    /// Whether a trial that this worker could carry out waits or runs, or an experiment that it could lead is open. A trial that
+    /// Returns whether a trial that this worker could carry out waits or runs, or an experiment that it could lead is open. A trial that
     /// waits for money that is spent, or whose cost is unknown while a cap holds, does not count.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn has_work(&self, by: &Claimant<'_>) -> Result<bool, DatabaseError> {
         let sql = include_str!("has_work.sql");
         let rows = self.database.query(sql, &[&by.build, &by.offers, &by.unfit]).await?;
@@ -423,6 +376,10 @@ impl Queue {
 
     /// Cancels a run or an experiment: nothing of it is handed out any more, and what runs ends as void. A run takes the open
     /// experiment that it belongs to with it, as that could not end without it. Returns whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn cancel(&self, run: &RunId) -> Result<bool, DatabaseError> {
         let sql = "WITH named AS (
                      SELECT experiment FROM experiments WHERE state <> 'done'
@@ -451,6 +408,10 @@ impl Queue {
     }
 
     /// Has workers finish what they have begun and claim nothing more: one by name, or all. Returns their names.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached for long, refuses the user or the statement, or has no room left.
     pub async fn drain(&self, worker: Option<&str>) -> Result<Vec<String>, DatabaseError> {
         let sql = "UPDATE workers SET state = 'draining'
                    WHERE state = 'working' AND ($1::text IS NULL OR worker = $1) RETURNING worker";

@@ -53,6 +53,10 @@ pub enum PlaywrightError {
 /// Translates the functions of a Python file, given as [`SYNTAX_PROGRAM`] prints them. One that is not Python comes last, as
 /// untranslated, where the others are Python without it. `base` is the address of the site that
 /// relative addresses begin with.
+///
+/// # Errors
+///
+/// Fails if `syntax` is not what the program prints, or if the file is not Python as a whole.
 pub fn translate(syntax: &[u8], base: Option<&str>) -> Result<Vec<PlaywrightFunction>, PlaywrightError> {
     match serde_json::from_slice(syntax)? {
         Parsed::Read(ReadFile { functions, broken }) => {

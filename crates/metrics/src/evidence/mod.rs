@@ -192,6 +192,10 @@ impl Evidence {
     }
 
     /// Writes the evidence into a folder and syncs it to disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be written or synced, such as on a full disk.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
         for file in self.files().chain(self.readings.iter().map(|reading| &reading.content)) {
@@ -206,6 +210,10 @@ impl Evidence {
     }
 
     /// Loads evidence and its files, and verifies their hashes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index or a file cannot be read, or if a file was changed since it was saved.
     pub fn load(folder: &Path) -> Result<Self, EvidenceError> {
         let path = folder.join(EVIDENCE_FILE);
         let json = apprentice_files::read(&path)
@@ -303,6 +311,10 @@ fn redact_file(file: &mut FileRef, redactor: &Redactor) {
 }
 
 /// Writes a file and syncs it to disk.
+///
+/// # Errors
+///
+/// Fails if the file cannot be created, written or synced.
 pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;

@@ -101,13 +101,13 @@ pub(super) fn below(members: &Members, folder: &str) -> Result<Members, MetricEr
 pub(super) fn unpack(file: &FileRef) -> Result<Members, String> {
     let name = file.name.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    let told = |error: String| format!("{}: {error}", file.name);
+    let failed = |error: String| format!("{}: {error}", file.name);
     if ends(&[".zip"]) {
-        unzip(&file.bytes).map_err(told)
+        unzip(&file.bytes).map_err(failed)
     } else if ends(&[".tar.gz", ".tgz"]) {
-        untar(flate2::read::MultiGzDecoder::new(Cursor::new(&file.bytes[..]))).map_err(told)
+        untar(flate2::read::MultiGzDecoder::new(Cursor::new(&file.bytes[..]))).map_err(failed)
     } else if ends(&[".tar"]) {
-        untar(Cursor::new(&file.bytes[..])).map_err(told)
+        untar(Cursor::new(&file.bytes[..])).map_err(failed)
     } else {
         Err(format!("{} has no archive extension (zip, tar, tar.gz, tgz)", file.name))
     }

@@ -88,8 +88,8 @@ pub(super) fn parse(text: &str) -> Result<Html, String> {
 
 /// Returns the depth of a node when it was first visited. Its parent was visited before, or is visited now.
 fn depth(node: NodeRef<'_, Node>, depths: &mut HashMap<NodeId, usize>) -> usize {
-    let known = node.parent().and_then(|parent| depths.get(&parent.id()).copied());
-    let depth = known.map_or_else(|| node.ancestors().take(DEPTH + 1).count(), |above| above + 1);
+    let existing = node.parent().and_then(|parent| depths.get(&parent.id()).copied());
+    let depth = existing.map_or_else(|| node.ancestors().take(DEPTH + 1).count(), |above| above + 1);
     depths.insert(node.id(), depth);
     depth
 }

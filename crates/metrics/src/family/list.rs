@@ -120,21 +120,21 @@ pub(super) fn compare_csv(case: &MetricInput<'_>) -> Result<Score, MetricError> 
         lines.map(|line| fold(if strict { line } else { line.trim() })).collect()
     };
     let found = lines(&found);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for gold in golds {
         let wanted = lines(&decoded(gold)?);
         if wanted == found {
             return Ok(Score::full(format!("all {} lines are as in {}", found.len(), gold.name)));
         }
         let differs = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted);
-        told.push(match differs {
+        messages.push(match differs {
             Some(at) => {
                 format!("line {} is {}, {} has {}", at + 1, quote(&found[at]), gold.name, quote(&wanted[at]))
             }
             None => format!("there are {} lines, {} has {}", found.len(), gold.name, wanted.len()),
         });
     }
-    Ok(Score::none(told.join("; ")))
+    Ok(Score::none(messages.join("; ")))
 }
 
 /// Decodes a file as UTF-8, or else as Latin-1, which accepts every byte.

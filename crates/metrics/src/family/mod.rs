@@ -36,6 +36,11 @@ pub use tree::SYNTHETIC_TREE;
 use crate::scoring::{MetricError, MetricInput, Score};
 
 /// Computes the metric of this name.
+///
+/// # Errors
+///
+/// Fails if the check is wrong or takes too much, if only a model can judge the answer, or if the result is malformed, so that
+/// OSWorld's function raises an exception.
 pub fn compute(name: &str, case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let metric = named(name).ok_or_else(|| MetricError::Task(format!("unknown metric {name:?}")))?;
     match metric.run(case) {

@@ -16,7 +16,7 @@ pub(super) const STATEMENT_OPTIONS: &[&str] = &["statements"];
 /// Largest size of a compiled pattern, so that a package cannot make the judge run out of memory.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// Whether the answer holds texts, lacks others, and matches a pattern. Case does not count for texts.
+/// Returns whether the answer holds texts, lacks others, and matches a pattern. Case does not count for texts.
 pub(super) fn answer(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     known(case, ANSWER_OPTIONS)?;
     let given = case.found()?.as_str().unwrap_or_default();
@@ -85,9 +85,10 @@ pub(super) fn statements(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     }
     let all = u32::try_from(statements.len()).unwrap_or(u32::MAX);
     let score = f64::from(held) / f64::from(all);
-    Ok(match complaints.is_empty() {
-        true => Score::full(format!("all {all} statements hold, as {judge} judges")),
-        false => Score { score, explanation: complaints.join("; ") },
+    Ok(if complaints.is_empty() {
+        Score::full(format!("all {all} statements hold, as {judge} judges"))
+    } else {
+        Score { score, explanation: complaints.join("; ") }
     })
 }
 

@@ -121,8 +121,8 @@ fn is_packed(bytes: &[u8]) -> bool {
 
 fn read(tag: &id3::Tag, name: &str) -> Result<String, MetricError> {
     let key = name.to_lowercase();
-    let known = FRAMES.iter().find(|(known, _)| *known == key);
-    let Some((_, frame)) = known else { return Err(task_error(format!("unknown tag {name:?}"))) };
+    let existing = FRAMES.iter().find(|(existing, _)| *existing == key);
+    let Some((_, frame)) = existing else { return Err(task_error(format!("unknown tag {name:?}"))) };
     let text = |frame: &str| tag.get(frame).and_then(|frame| frame.content().text()).map(str::to_owned);
     let found = match *frame {
         "TCON" => {

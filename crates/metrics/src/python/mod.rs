@@ -147,7 +147,7 @@ pub(crate) fn file_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
 }
 
-/// Whether Python takes a character for white space: also the separators of files, groups, records and units.
+/// Returns whether Python takes a character for white space: also the separators of files, groups, records and units.
 pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

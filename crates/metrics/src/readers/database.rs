@@ -17,10 +17,14 @@ const TOTAL_LIMIT: usize = 32 << 20;
 const HEAP_LIMIT: i64 = 128 << 20;
 
 /// Runs a query and returns its rows with cells as JSON values. Blobs become text with invalid bytes replaced.
+///
+/// # Errors
+///
+/// Fails if the bytes are no database, if the query is refused, or if it takes more steps, rows or memory than are allowed.
 pub fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
-    let told = |error: &dyn std::fmt::Display| format!("the database cannot be read: {error}");
-    let mut file = tempfile::NamedTempFile::new().map_err(|error| told(&error))?;
-    file.write_all(bytes).map_err(|error| told(&error))?;
+    let failed = |error: &dyn std::fmt::Display| format!("the database cannot be read: {error}");
+    let mut file = tempfile::NamedTempFile::new().map_err(|error| failed(&error))?;
+    file.write_all(bytes).map_err(|error| failed(&error))?;
     let read = || -> rusqlite::Result<Vec<Vec<Value>>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(file.path(), flags)?;
@@ -56,7 +60,7 @@ pub fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
         }
         Ok(found)
     };
-    read().map_err(|error| told(&error))
+    read().map_err(|error| failed(&error))
 }
 
 /// Returns the memory size of a cell in bytes.

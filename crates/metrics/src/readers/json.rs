@@ -11,6 +11,10 @@ const OBJECT: usize = 700;
 const VALUE: usize = 40;
 
 /// Parses a document.
+///
+/// # Errors
+///
+/// Fails if the document is too large, is no JSON, or does not have the form of `T`.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     if bytes.len() > TEXT_LIMIT {
         let size = bytes.len();

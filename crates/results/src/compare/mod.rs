@@ -28,6 +28,10 @@ use apprentice_runs::rows;
 const MISSING_CAP: f64 = 0.05;
 
 /// Compares two sets of attempts. Each side contains the rows of one model in one arm.
+///
+/// # Errors
+///
+/// Fails if a side is empty, has rows of several models or arms, or has a trial twice, or if the sides share no task.
 pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Result<Comparison, CompareError> {
     let measured = |rows: &[TrialRow]| rows.iter().map(TrialRow::measured).collect::<Vec<_>>();
     let (a, b) = (&*measured(a), &*measured(b));
@@ -154,7 +158,7 @@ fn decide_verdict(grounds: &VerdictInputs<'_>) -> (Finding, String) {
     (finding, format!("p = {:.4} over {templates} templates", test.p))
 }
 
-/// Whether the share of missing trials rules out a verdict.
+/// Returns whether the share of missing trials rules out a verdict.
 fn exceeds_missing_cap(missing: usize, all: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
     let share = missing as f64 / all.max(1) as f64;

@@ -41,6 +41,10 @@ pub enum SelectorError {
 
 impl Selector {
     /// Parses a selector such as `arm=pull,role=student`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a part is not `field=value`, if rows are not selected by that field, or if it has no such value.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut selector = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -64,12 +68,12 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Whether a row matches.
+    /// Returns whether a row matches.
     pub fn matches(&self, row: &TrialRow) -> bool {
         self.matches_fields(&row.arm, row.role, &row.model, row.split)
     }
 
-    /// Whether a trial of this arm, role, model and split is meant.
+    /// Returns whether a trial of this arm, role, model and split is meant.
     pub fn matches_fields(&self, arm: &str, role: Role, model: &str, split: Option<Split>) -> bool {
         self.arm.as_ref().is_none_or(|wanted| wanted == arm)
             && self.role.is_none_or(|wanted| wanted == role)

@@ -224,7 +224,7 @@ fn once(row: &TrialRow) -> TrialOutcome {
     TrialOutcome { passed, continued: 0.0, tokens: tokens(&row.tokens), cost: row.cost_usd }
 }
 
-/// Whether the agent claimed success.
+/// Returns whether the agent claimed success.
 fn claims_done(row: &TrialRow) -> bool {
     matches!(row.stop_reason, Some(StopReason::Done | StopReason::Answered))
 }

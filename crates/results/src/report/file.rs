@@ -31,6 +31,10 @@ pub enum ReportFileError {
 }
 
 /// Writes all report files into a folder. Each file is replaced atomically.
+///
+/// # Errors
+///
+/// Fails if the report cannot be rendered or a file cannot be written.
 pub fn write_report(report: &Report, folder: &Path) -> Result<(), ReportFileError> {
     let json = serde_json::to_string_pretty(report)? + "\n";
     let texts = [json, render_page(report)?, render_text(report)?];

@@ -134,9 +134,10 @@ fn dot(mark: &LabelledMark<'_>, height: f64) -> LabelBox {
 
 fn area(mark: &LabelledMark<'_>, spot: LabelPosition, height: f64) -> LabelBox {
     let y = mark.y / 100.0 * height + spot.dy;
-    let (left, right) = match spot.turned {
-        true => (spot.dx - length(mark.name), spot.dx),
-        false => (spot.dx, spot.dx + length(mark.name)),
+    let (left, right) = if spot.turned {
+        (spot.dx - length(mark.name), spot.dx)
+    } else {
+        (spot.dx, spot.dx + length(mark.name))
     };
     LabelBox { percent: mark.x, left, right, top: y - LINE / 2.0, bottom: y + LINE / 2.0 }
 }

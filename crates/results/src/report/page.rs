@@ -61,11 +61,19 @@ pub enum AttemptLinks {
 }
 
 /// Renders the HTML page as a file that stands alone.
+///
+/// # Errors
+///
+/// Fails if the template cannot be rendered.
 pub fn render_page(report: &Report) -> Result<String, PageError> {
     render_page_with(report, AttemptLinks::None)
 }
 
 /// Renders the HTML page.
+///
+/// # Errors
+///
+/// Fails if the template cannot be rendered.
 pub fn render_page_with(report: &Report, links: AttemptLinks) -> Result<String, PageError> {
     let context = context! {
         in_viewer => links == AttemptLinks::Viewer,
@@ -79,6 +87,10 @@ pub fn render_page_with(report: &Report, links: AttemptLinks) -> Result<String, 
 }
 
 /// Renders the report as Markdown, without plots and without the list of attempts.
+///
+/// # Errors
+///
+/// Fails if the template cannot be rendered.
 pub fn render_text(report: &Report) -> Result<String, PageError> {
     let text = render("page.md", context! { report => Serde(report) })?;
     // Absent sections leave empty lines behind.

@@ -32,7 +32,7 @@ const TEMPLATES: [&str; 13] = [
     "word-wrap",
 ];
 
-/// Whether a student passes, by template and arm: two templates alone, eight more with the book.
+/// Returns whether a student passes, by template and arm: two templates alone, eight more with the book.
 fn passes(arm: &str, place: usize, seed: u32) -> bool {
     match arm {
         "pull" if place < 10 => !(place + seed as usize).is_multiple_of(11),

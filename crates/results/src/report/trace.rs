@@ -24,6 +24,10 @@ pub enum Pictures<'a> {
 }
 
 /// Renders the page of an attempt. `blobs` is the run's blob folder; missing blobs are marked as missing.
+///
+/// # Errors
+///
+/// Fails if the template cannot be rendered.
 pub fn render(events: &[Event], blobs: &Path, pictures: Pictures<'_>) -> Result<String, PageError> {
     let steps = Steps::of(events);
     let sights = || steps.cards.iter().filter_map(|card| card.sight.as_ref()).chain(steps.last.as_ref());

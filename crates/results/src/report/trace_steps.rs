@@ -227,7 +227,7 @@ pub fn event_line(kind: &EventKind) -> Option<EventLine> {
 
 /// The hosts that programs of the world asked for, and what became of it.
 fn connections(report: &ConnectionReport) -> String {
-    let mut told: Vec<String> = Vec::new();
+    let mut connections: Vec<String> = Vec::new();
     for asked in &report.connections {
         let what = match &asked.outcome {
             ConnectionOutcome::Connected { .. } => String::new(),
@@ -235,11 +235,11 @@ fn connections(report: &ConnectionReport) -> String {
             ConnectionOutcome::Failed { why } => format!(" (failed: {why})"),
         };
         let line = format!("{}:{}{what}", asked.host, asked.port);
-        if !told.contains(&line) {
-            told.push(line);
+        if !connections.contains(&line) {
+            connections.push(line);
         }
     }
-    format!("network: {}; {} bytes sent, {} received", told.join(", "), report.sent, report.received)
+    format!("network: {}; {} bytes sent, {} received", connections.join(", "), report.sent, report.received)
 }
 
 /// Renders events that belong neither to the header nor to a turn itself.
@@ -258,8 +258,8 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             let told = |(app, version): (&String, &Option<String>)| {
                 format!("{app} {}", version.as_deref().unwrap_or("unknown"))
             };
-            let told: Vec<String> = versions.iter().map(told).collect();
-            Some(("world", format!("versions: {}", told.join(", ")), None, None))
+            let listed: Vec<String> = versions.iter().map(told).collect();
+            Some(("world", format!("versions: {}", listed.join(", ")), None, None))
         }
         EventKind::WorldClosed { took_ms, killed } => {
             let how = if *killed { "world killed" } else { "world closed" };

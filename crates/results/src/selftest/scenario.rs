@@ -73,7 +73,7 @@ impl Scenario {
         }
     }
 
-    /// Whether its experiments are complete and lose no trial.
+    /// Returns whether its experiments are complete and lose no trial.
     pub fn is_sound(self) -> bool {
         !matches!(self, Self::UnequalVoid | Self::EarlyStop)
     }
@@ -141,7 +141,7 @@ impl Scenario {
         }
     }
 
-    /// Whether a failure of this side becomes void.
+    /// Returns whether a failure of this side becomes void.
     fn voids_failure(self, side: usize, random: &mut ChaCha8Rng) -> bool {
         self == Self::UnequalVoid && side == 1 && random.random_bool(0.6)
     }

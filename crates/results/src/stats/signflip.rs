@@ -51,7 +51,7 @@ impl Interval {
         Self { low: self.low.clamp(low, high), high: self.high.clamp(low, high) }
     }
 
-    /// Whether the interval contains `value`, up to rounding.
+    /// Returns whether the interval contains `value`, up to rounding.
     pub fn contains(&self, value: f64) -> bool {
         self.low - TIE <= value && value <= self.high + TIE
     }

@@ -139,6 +139,10 @@ pub fn manifest(folder: &Path) -> Result<Option<Manifest>, BundleError> {
 }
 
 /// Unpacks regular files below `scratch`. Rejects links, paths that leave the folder, and bundles above the caps.
+///
+/// # Errors
+///
+/// Fails if the file is no valid bundle or is above the caps, or if something cannot be written. What was written stays in `scratch`.
 pub fn unpack(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Manifest, BundleError> {
     let form = |why: String| BundleError::Form { path: bundle.to_owned(), why };
     let broken = |error: io::Error| form(error.to_string());
@@ -179,7 +183,7 @@ pub fn unpack(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Manif
         .ok_or_else(|| form(format!("it has no {BUNDLE_FILE} with schema {BUNDLE_SCHEMA}")))
 }
 
-/// Whether an entry only says more of the next one.
+/// Returns whether an entry only says more of the next one.
 fn is_extension(kind: tar::EntryType) -> bool {
     kind.is_pax_local_extensions()
         || kind.is_pax_global_extensions()

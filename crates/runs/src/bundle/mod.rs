@@ -91,7 +91,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> BundleError + '_ {
     move |source| BundleError::Io { path: path.to_owned(), source }
 }
 
-/// Whether a relative path stays below its base folder.
+/// Returns whether a relative path stays below its base folder.
 pub fn stays_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_))) && path.components().next().is_some()
 }

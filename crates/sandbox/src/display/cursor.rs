@@ -12,6 +12,10 @@ const PIXEL: usize = 4;
 
 impl Screen {
     /// What is on the screen, with the pointer as a person sees it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read.
     pub fn frame_with_pointer(&mut self) -> Result<Frame, DisplayError> {
         let cursor = self.connection.xfixes_get_cursor_image()?.reply()?;
         let mut pixels = self.pixels()?;

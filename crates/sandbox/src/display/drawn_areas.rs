@@ -45,7 +45,7 @@ impl DrawnAreas {
         }
     }
 
-    /// Whether anything was drawn.
+    /// Returns whether anything was drawn.
     pub(super) fn any(&self) -> bool {
         !self.areas.is_empty()
     }

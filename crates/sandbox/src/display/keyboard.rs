@@ -59,6 +59,10 @@ pub enum Keys {
 
 impl Screen {
     /// Types a text; characters that no key can type are told.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled.
     pub fn type_text(&mut self, text: &str, to: Keys, stop: &CancelToken) -> Result<Vec<char>, DisplayError> {
         let mut pressed: HashMap<Keycode, Duration> = HashMap::new();
         let text = text.replace("\r\n", "\n");
@@ -89,6 +93,10 @@ impl Screen {
     }
 
     /// Presses a chord and lets go of it; false if a key of it cannot be typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled.
     pub fn press_chord(
         &mut self,
         chord: &Chord,
@@ -109,6 +117,10 @@ impl Screen {
 
     /// Presses keys and keeps them down until they are released, or releases them; false if a key of them cannot be
     /// typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled.
     pub fn keep_down(&mut self, keys: &Chord, down: bool, stop: &CancelToken) -> Result<bool, DisplayError> {
         if down {
             return Ok(self.hold_chord(keys, stop)?.is_some());

@@ -29,7 +29,7 @@ const COMMANDS: [Keysym; 13] = [
     0x1008_ff73,
 ];
 
-/// Whether a key with this keysym drives no program, so that it may type another one.
+/// Returns whether a key with this keysym drives no program, so that it may type another one.
 pub(super) fn is_spare(keysym: Keysym) -> bool {
     keysym == 0 || (MEDIA.contains(&keysym) && !COMMANDS.contains(&keysym))
 }

@@ -95,6 +95,10 @@ impl CancelToken {
     }
 
     /// An error if the job is to stop.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`DisplayError::Stopped`] if the job is to stop.
     pub fn check(&self) -> Result<(), DisplayError> {
         if self.asked.load(Ordering::Acquire) { Err(DisplayError::Stopped) } else { Ok(()) }
     }

@@ -77,6 +77,10 @@ fn strides(from: ScreenPoint, to: ScreenPoint) -> Vec<ScreenPoint> {
 
 impl Screen {
     /// Uses the pointer at a point, or where it is. False if a key to be held cannot be typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled.
     pub fn use_pointer(
         &mut self,
         at: Option<ScreenPoint>,
@@ -140,6 +144,10 @@ impl Screen {
     }
 
     /// Uses the pointer at several places while keys are held. False if a key cannot be typed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled. Keys that are held are released first.
     pub fn use_pointer_holding(
         &mut self,
         hold: &Chord,
@@ -166,6 +174,10 @@ impl Screen {
     }
 
     /// Returns where the pointer is.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn pointer(&self) -> Result<ScreenPoint, DisplayError> {
         let found = self.connection.query_pointer(self.root)?.reply()?;
         Ok(ScreenPoint::new(found.root_x.into(), found.root_y.into()))

@@ -19,12 +19,20 @@ pub struct Popup {
 
 impl Screen {
     /// The menus and lists that are open. Tooltips and notifications are none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn popups(&mut self) -> Result<Vec<Popup>, DisplayError> {
         let shown = self.shown_popups()?;
         Ok(shown.into_iter().filter_map(|(popup, is_list)| is_list.then_some(popup)).collect())
     }
 
     /// The areas of all windows that belong to no window manager, whatever they are for.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn popup_areas(&mut self) -> Result<Vec<Rect>, DisplayError> {
         Ok(self.shown_popups()?.into_iter().map(|(popup, _)| popup.bounds).collect())
     }
@@ -33,10 +41,10 @@ impl Screen {
     fn shown_popups(&mut self) -> Result<Vec<(Popup, bool)>, DisplayError> {
         let children = self.connection.query_tree(self.root)?.reply()?.children;
         // All are asked before the first answer is read.
-        let mut asked = Vec::with_capacity(children.len());
+        let mut requests = Vec::with_capacity(children.len());
         for id in children {
             let kind = (self.atoms._NET_WM_WINDOW_TYPE, AtomEnum::ATOM);
-            asked.push((
+            requests.push((
                 id,
                 self.connection.get_window_attributes(id)?,
                 self.connection.get_geometry(id)?,
@@ -44,7 +52,7 @@ impl Screen {
             ));
         }
         let mut popups = Vec::new();
-        for (id, attributes, place, kind) in asked {
+        for (id, attributes, place, kind) in requests {
             let (Some(attributes), Some(place), Some(kind)) =
                 (gone(attributes.reply())?, gone(place.reply())?, gone(kind.reply())?)
             else {
@@ -71,7 +79,7 @@ impl Screen {
     }
 }
 
-/// Whether a click at a point closed a menu or a list that it did not hit, and opened no other.
+/// Returns whether a click at a point closed a menu or a list that it did not hit, and opened no other.
 pub fn was_closed(before: &[Popup], after: &[Popup], at: ScreenPoint) -> bool {
     let is_hit = before.iter().any(|popup| popup.bounds.contains(at));
     let stays = |popup: &Popup| after.iter().any(|other| other.id == popup.id);

@@ -156,10 +156,10 @@ impl Programs {
             look.running |= matches!(state, 'R' | 'D');
             look.stopped |= is_stopped(state);
             let Some(turns) = turns_of(&path) else { continue };
-            let known = before.get(&tid).copied().unwrap_or_default();
-            let ran = known.turns != turns;
+            let existing = before.get(&tid).copied().unwrap_or_default();
+            let ran = existing.turns != turns;
             // A thread is given its name when it runs first.
-            let is_frame_clock = known.is_frame_clock || (ran && is_frame_clock(&path));
+            let is_frame_clock = existing.is_frame_clock || (ran && is_frame_clock(&path));
             if ran {
                 look.ran.push(tid);
                 look.clock_ran |= is_frame_clock;
@@ -183,9 +183,10 @@ impl Programs {
             let by_clock = !clocked.is_empty() && self.name(*pid).is_some_and(|name| clocked.contains(&name));
             self.threads_of(*pid).into_iter().any(|(tid, path)| {
                 let is_clock = || self.threads.get(pid)?.get(&tid).map(|thread| thread.is_frame_clock);
-                match by_clock {
-                    true => is_clock().unwrap_or_default() && has_timer(&path, FRAME_TIMER),
-                    false => has_timer(&path, SHORT_TIMER),
+                if by_clock {
+                    is_clock().unwrap_or_default() && has_timer(&path, FRAME_TIMER)
+                } else {
+                    has_timer(&path, SHORT_TIMER)
                 }
             })
         };
@@ -244,7 +245,7 @@ fn housekeeping(looks: &BTreeMap<i32, ProcessLook>, clocked: &[i32]) -> HashSet<
     looks.iter().filter(|(_, one)| resting.contains(one.name.as_str())).map(|(pid, _)| *pid).collect()
 }
 
-/// Whether a thread was stopped by a signal or a debugger.
+/// Returns whether a thread was stopped by a signal or a debugger.
 fn is_stopped(state: char) -> bool {
     matches!(state, 'T' | 't')
 }

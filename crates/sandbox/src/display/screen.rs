@@ -123,6 +123,10 @@ impl Screen {
     }
 
     /// What is on the screen, without the pointer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read.
     pub fn frame(&mut self) -> Result<Frame, DisplayError> {
         let pixels = self.pixels()?;
         Frame::from_bgrx(self.size.width, self.size.height, &pixels.bytes)
@@ -136,18 +140,27 @@ impl Screen {
         let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
         let (width, height) = (short(self.size.width)?, short(self.size.height)?);
         let (format, segment) = (ImageFormat::Z_PIXMAP.into(), self.segment_id);
-        let asked = self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
-        let length = asked.reply()?.size as usize;
+        let request =
+            self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
+        let length = request.reply()?.size as usize;
         let bytes = self.segment.copy(length).map_err(|error| picture(&error))?;
         Ok(Pixels { width: usize::from(width), bytes })
     }
 
     /// The screen as an encoded picture, without the pointer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read or encoded.
     pub fn picture(&mut self) -> Result<Image, DisplayError> {
         encoded(&self.frame()?)
     }
 
     /// The screen as an encoded picture, with the pointer as a person sees it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, or if its picture cannot be read or encoded.
     pub fn picture_with_pointer(&mut self) -> Result<Image, DisplayError> {
         encoded(&self.frame_with_pointer()?)
     }
@@ -157,19 +170,27 @@ impl Screen {
         (self.size.width, self.size.height)
     }
 
-    /// Whether an area is of one colour, so that nothing is drawn in it. What lies outside of the screen is not.
+    /// Returns whether an area is of one colour, so that nothing is drawn in it. What lies outside of the screen is not.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn is_plain(&mut self, area: Rect) -> Result<bool, DisplayError> {
         let (x, y) = (i16::try_from(area.x), i16::try_from(area.y));
         let (width, height) = (u16::try_from(area.width), u16::try_from(area.height));
         let (Ok(x), Ok(y), Ok(width), Ok(height)) = (x, y, width, height) else { return Ok(false) };
-        let asked = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
-        let Some(image) = gone(asked.reply())? else { return Ok(false) };
+        let request = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
+        let Some(image) = gone(request.reply())? else { return Ok(false) };
         let mut pixels = image.data.chunks_exact(4).map(|pixel| &pixel[..3]);
         let first = pixels.next();
         Ok(first.is_some() && pixels.all(|pixel| Some(pixel) == first))
     }
 
     /// The windows that the window manager lists, front to back.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn windows(&mut self) -> Result<Vec<Window>, DisplayError> {
         let (root, list, active) =
             (self.root, self.atoms._NET_CLIENT_LIST_STACKING, self.atoms._NET_ACTIVE_WINDOW);
@@ -197,7 +218,7 @@ impl Screen {
         Ok(Focus { active, listed, in_active: self.is_within(focus, active)? })
     }
 
-    /// Whether a window is another one, or a part of it.
+    /// Returns whether a window is another one, or a part of it.
     fn is_within(&self, window: u32, outer: Option<u32>) -> Result<bool, DisplayError> {
         let mut at = window;
         // No windows: nobody, and whatever lies under the pointer.

@@ -157,12 +157,12 @@ impl ScreenActivity {
         self.changes
     }
 
-    /// Whether something was drawn, or a window came or went, since the last input.
+    /// Returns whether something was drawn, or a window came or went, since the last input.
     pub(super) fn changed_since_input(&self) -> bool {
         self.changes != self.changes_at_input
     }
 
-    /// Whether a window was opened or closed since the last input.
+    /// Returns whether a window was opened or closed since the last input.
     pub(super) fn window_changed(&self) -> bool {
         self.window.is_some_and(|window| window >= self.input)
     }
@@ -182,7 +182,7 @@ impl ScreenActivity {
         if self.begun.saturating_sub(self.input) > CAP { self.begun } else { self.input }
     }
 
-    /// Whether a program that usually rests has been doing something for a while.
+    /// Returns whether a program that usually rests has been doing something for a while.
     fn is_busy(&self, now: Duration) -> bool {
         self.awake
             .iter()

@@ -34,6 +34,11 @@ const TAKEN: Duration = Duration::from_millis(1);
 impl Screen {
     /// Waits until the screen has come to rest since the last input: nothing is drawn, and the cell's programs have
     /// nothing left to do. The wait has a cap; [`Screen::busy_programs`] then names who is still at work.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken, if `stop` was cancelled, or if a program that all others need, such as the window
+    /// manager, is stopped.
     pub fn settle(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         // All input so far has reached the programs: they are awake from here on until they have dealt with it.
         self.sync()?;
@@ -124,7 +129,11 @@ impl Screen {
         self.unrest.still_busy().to_vec()
     }
 
-    /// Whether the last input changed anything on the screen.
+    /// Returns whether the last input changed anything on the screen.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn changed_since_input(&mut self) -> Result<bool, DisplayError> {
         self.take_events()?;
         Ok(self.unrest.changed_since_input())
@@ -132,6 +141,10 @@ impl Screen {
 
     /// Waits until the screen shows more changes than `seen`, as [`Screen::activity`] counts them, and returns whether it did
     /// before the cap.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled. That nothing changed is no error.
     pub fn await_change(
         &mut self,
         seen: u64,
@@ -165,6 +178,10 @@ impl Screen {
     }
 
     /// Waits until a window has the focus: keys that are sent while a dialog closes reach nobody.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken or if `stop` was cancelled. That no window got the focus in time is no error.
     pub fn await_focus(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         self.take_events()?;
         let end = self.clock.mono() + FOCUS;
@@ -189,6 +206,10 @@ impl Screen {
 
     /// Returns the number of changes of the screen so far, and whether a window was opened or closed since the last
     /// input.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
     pub fn activity(&mut self) -> Result<(u64, bool), DisplayError> {
         self.take_events()?;
         Ok((self.unrest.changes(), self.unrest.window_changed()))
@@ -240,15 +261,15 @@ impl Screen {
     /// Where windows overlap.
     fn overlaps(&mut self) -> Result<Vec<Rect>, DisplayError> {
         let children = self.connection.query_tree(self.root)?.reply()?.children;
-        let mut asked = Vec::with_capacity(children.len());
+        let mut requests = Vec::with_capacity(children.len());
         for window in children {
-            asked.push((
+            requests.push((
                 self.connection.get_window_attributes(window)?,
                 self.connection.get_geometry(window)?,
             ));
         }
-        let mut windows = Vec::with_capacity(asked.len());
-        for (attributes, geometry) in asked {
+        let mut windows = Vec::with_capacity(requests.len());
+        for (attributes, geometry) in requests {
             let (Some(attributes), Some(geometry)) = (gone(attributes.reply())?, gone(geometry.reply())?)
             else {
                 continue;
@@ -264,7 +285,7 @@ impl Screen {
     }
 }
 
-/// Whether keys reach a window. Without any window there is none to wait for; with all of them out of sight none gets the
+/// Returns whether keys reach a window. Without any window there is none to wait for; with all of them out of sight none gets the
 /// focus, unless one has just gone.
 fn has_arrived(focus: &Focus, window_changed: bool) -> bool {
     match focus.active.filter(|active| *active != x11rb::NONE) {

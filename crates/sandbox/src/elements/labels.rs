@@ -30,7 +30,7 @@ pub(super) fn without_memory_use(nodes: &mut [UiNode]) {
     }
 }
 
-/// Whether a text ends with a number of bytes, such as `- 45.3 MB`.
+/// Returns whether a text ends with a number of bytes, such as `- 45.3 MB`.
 fn is_amount(text: &str) -> bool {
     let mut words = text.rsplit(' ');
     let (unit, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -135,7 +135,7 @@ fn label_beside(nodes: &[UiNode], index: usize, own: Rect) -> Option<String> {
     is_label.then(|| label(&nodes[nearest]).to_owned())
 }
 
-/// Whether a label stands in the pane of a field: no pane lies between it and what holds both, and the two are no halves of
+/// Returns whether a label stands in the pane of a field: no pane lies between it and what holds both, and the two are no halves of
 /// a split pane.
 fn shares_pane(nodes: &[UiNode], label: usize, field: usize) -> bool {
     let is_pane = |at: usize| PANES.contains(&nodes[at].role.as_str());
@@ -151,7 +151,7 @@ fn label(node: &UiNode) -> &str {
     text.trim().trim_end_matches(':').trim_end()
 }
 
-/// Whether an element is one that a label may belong to.
+/// Returns whether an element is one that a label may belong to.
 fn acts(node: &UiNode) -> bool {
     FIELDS.contains(&node.role.as_str()) || ["button", "checkbox", "radio"].contains(&node.role.as_str())
 }
@@ -166,12 +166,12 @@ fn window(nodes: &[UiNode], index: usize) -> Option<usize> {
         .find(|at| nodes[*at].role.is_window())
 }
 
-/// Whether the middle of one lies beside the other.
+/// Returns whether the middle of one lies beside the other.
 fn shares_row(one: Rect, other: Rect) -> bool {
     is_level(one, other) || is_level(other, one)
 }
 
-/// Whether the middle of one lies beside the other, between its top and its bottom.
+/// Returns whether the middle of one lies beside the other, between its top and its bottom.
 fn is_level(one: Rect, other: Rect) -> bool {
     let middle = one.y.saturating_add(one.height / 2);
     (other.y..other.y.saturating_add(other.height)).contains(&middle)

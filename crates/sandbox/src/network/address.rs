@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address belongs to the public internet: neither to this machine nor to a private, local, shared or reserved
+/// Returns whether an address belongs to the public internet: neither to this machine nor to a private, local, shared or reserved
 /// range (RFC 6890).
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {

@@ -18,11 +18,11 @@ pub(crate) struct ConnectionLog {
 
 impl ConnectionLog {
     pub(super) fn add(&self, record: ConnectionRecord) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if asked.connections.len() < KEPT {
-            asked.connections.push(record);
+        let mut requests = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.connections.len() < KEPT {
+            requests.connections.push(record);
         } else {
-            asked.left_out += 1;
+            requests.left_out += 1;
         }
     }
 
@@ -36,11 +36,11 @@ impl ConnectionLog {
 
     /// What was asked for and carried since the last call.
     pub(crate) fn take(&self) -> ConnectionReport {
-        let asked = std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner));
+        let requests = std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner));
         ConnectionReport {
             sent: self.sent.swap(0, Ordering::Relaxed),
             received: self.received.swap(0, Ordering::Relaxed),
-            ..asked
+            ..requests
         }
     }
 }

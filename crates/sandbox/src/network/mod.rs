@@ -66,6 +66,10 @@ fn hosts(hosts: &[AllowedHost]) -> String {
 
 impl NetworkPolicy {
     /// The hosts that a world may reach whose task names `needed`, or what is not allowed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first needed host that the settings do not allow.
     pub fn hosts(&self, needed: &[AllowedHost]) -> Result<Vec<AllowedHost>, NetworkNotAllowed> {
         let missing: Vec<AllowedHost> = match self {
             Self::Task => return Ok(needed.to_vec()),
@@ -78,7 +82,7 @@ impl NetworkPolicy {
         Err(NetworkNotAllowed { policy: self.clone(), missing })
     }
 
-    /// Whether a world whose task names `needed` may ask a host for pages. The host may be one of these entries, too.
+    /// Returns whether a world whose task names `needed` may ask a host for pages. The host may be one of these entries, too.
     pub fn allows(&self, needed: &[AllowedHost], host: &str) -> bool {
         let allowed = match self {
             Self::None => return false,

@@ -35,7 +35,7 @@ impl Bus {
         self.turns.get()
     }
 
-    /// Whether no walk has begun since this one.
+    /// Returns whether no walk has begun since this one.
     pub(super) fn is_turn(&self, turn: u64) -> bool {
         self.turns.get() == turn
     }
@@ -82,10 +82,7 @@ impl Refs {
     /// Returns the reference of an address. A new object that stands in the place of one that is gone takes over its
     /// reference: programs make parts of their windows anew when nothing in them has changed.
     pub(super) fn give_at(&mut self, address: &Address, path: u64, present: &HashSet<&Address>) -> NodeRef {
-        let taken_over = match self.given.contains_key(address) {
-            true => None,
-            false => self.paths.get(&path).copied(),
-        };
+        let taken_over = if self.given.contains_key(address) { None } else { self.paths.get(&path).copied() };
         let old = taken_over.and_then(|number| Some((number, self.known.get(&number)?.clone())));
         if let Some((number, old)) = old.filter(|(_, old)| !present.contains(old)) {
             self.given.remove(&old);

@@ -55,9 +55,10 @@ async fn place(bus: &Peers, at: &Address, value: &str, offset: i32) -> Option<Pl
         return None;
     }
     let range = |start: i32, end: i32| async move {
-        match end > start {
-            true => node::call(bus, at, TEXT, "GetText", &(start, end)).await.ok(),
-            false => Some(String::new()),
+        if end > start {
+            node::call(bus, at, TEXT, "GetText", &(start, end)).await.ok()
+        } else {
+            Some(String::new())
         }
     };
     let sides = tokio::join!(range(0, offset), range(offset, count.min(offset + AFTER)));

@@ -33,7 +33,7 @@ pub(super) struct CellRange {
 }
 
 impl CellRange {
-    /// Whether more cells are visible than are read.
+    /// Returns whether more cells are visible than are read.
     pub(super) fn exceeds_limit(&self) -> bool {
         let count = |first: i32, last: i32| i64::from(last) - i64::from(first) + 1;
         let cells = count(self.top, self.bottom).saturating_mul(count(self.left, self.right));
@@ -99,7 +99,7 @@ pub(super) async fn managed_descendants(bus: &Peers, at: &Address, known: Option
     let places = (range.top..=range.bottom)
         .flat_map(|row| (range.left..=range.right).map(move |column| (row, column)))
         .take(VISIBLE_LIMIT);
-    let asked = places.map(|(row, column)| {
+    let requests = places.map(|(row, column)| {
         let kept = kept.get(&(row, column)).cloned();
         async move {
             let address = match kept {
@@ -109,7 +109,7 @@ pub(super) async fn managed_descendants(bus: &Peers, at: &Address, known: Option
             Some(PlacedCell { row, column, address: address? })
         }
     });
-    let found = futures_util::stream::iter(asked).buffered(IN_FLIGHT).filter_map(std::future::ready);
+    let found = futures_util::stream::iter(requests).buffered(IN_FLIGHT).filter_map(std::future::ready);
     Managed::Visible(Cells { range, found: found.collect().await })
 }
 
@@ -139,12 +139,12 @@ async fn visible_range(bus: &Peers, at: &Address, bounds: Rect) -> Option<CellRa
 
 /// The first children of a node, asked for one by one.
 pub(super) async fn by_index(bus: &Peers, at: &Address, count: i32) -> Vec<Address> {
-    let asked = (0..count).map(|index| async move {
+    let requests = (0..count).map(|index| async move {
         let found: Result<node::Reference, NodeError> =
             node::call(bus, at, ACCESSIBLE, "GetChildAtIndex", &(index,)).await;
         found.ok().and_then(Address::of)
     });
-    futures_util::stream::iter(asked).buffered(IN_FLIGHT).filter_map(std::future::ready).collect().await
+    futures_util::stream::iter(requests).buffered(IN_FLIGHT).filter_map(std::future::ready).collect().await
 }
 
 /// The place of the first of these points that lies on a cell.

@@ -90,10 +90,10 @@ fn summarize(text: &str, runs: &[Run], whole: bool) -> Vec<Detail> {
             }
         }
         let said = parts.iter().filter_map(|(start, end)| letters.get(*start..*end));
-        let mut said: Vec<String> =
+        let mut visible: Vec<String> =
             said.map(|part| part.iter().collect::<String>().trim().to_owned()).collect();
-        said.retain(|part| !part.is_empty());
-        let mut text = said.join(&format!(" {GAP} "));
+        visible.retain(|part| !part.is_empty());
+        let mut text = visible.join(&format!(" {GAP} "));
         if !text.is_empty() && !whole {
             text.push(' ');
             text.push_str(GAP);

@@ -114,7 +114,7 @@ pub(super) async fn toolkit(bus: &Peers, program: &Address) -> Result<String, No
     property(bus, program, "org.a11y.atspi.Application", "ToolkitName").await
 }
 
-/// Whether a cell of GTK is a check box: its first action says so.
+/// Returns whether a cell of GTK is a check box: its first action says so.
 pub(super) async fn is_toggle(bus: &Peers, at: &Address) -> bool {
     let action: Result<String, NodeError> = call(bus, at, ACTION, "GetName", &(0i32,)).await;
     action.is_ok_and(|action| action == "toggle")

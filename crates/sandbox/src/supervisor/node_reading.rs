@@ -181,14 +181,14 @@ async fn label_text(bus: &Peers, at: &Address) -> Option<String> {
     Some(text.trim().chars().take(TEXT_OF_LABEL).collect())
 }
 
-/// Whether something that says it is gone holds something that shows, as LibreOffice's input line does.
+/// Returns whether something that says it is gone holds something that shows, as LibreOffice's input line does.
 async fn holds_living(bus: &Peers, at: &Address) -> bool {
     let children = node::children(bus, at).await.unwrap_or_default();
     let Some(first) = children.first() else { return false };
     node::bus_states(bus, first).await.is_ok_and(|states| states.contains(BusState::Showing))
 }
 
-/// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off
+/// Returns whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off
 /// handle or a separator.
 async fn is_closed(bus: &Peers, role: BusRole, items: &[Address]) -> bool {
     if role != BusRole::Menu || items.is_empty() {

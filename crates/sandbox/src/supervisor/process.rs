@@ -163,7 +163,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Whether the kernel can count this cell's processes apart from others of its user.
+    /// Returns whether the kernel can count this cell's processes apart from others of its user.
     fn counts_processes(&self) -> bool {
         let system = rustix::system::uname();
         self.apart && limits::kernel_counts_by_namespace(&system.release().to_string_lossy())
@@ -174,7 +174,7 @@ impl Processes {
         self.essential.borrow_mut().insert(child.pid);
     }
 
-    /// Whether the cell ends without a process.
+    /// Returns whether the cell ends without a process.
     pub(super) fn is_essential(&self, pid: Pid) -> bool {
         self.essential.borrow().contains(&pid)
     }
@@ -329,7 +329,7 @@ impl Processes {
         self.spawn(program, StdStreams::none()).map(|(child, _)| child)
     }
 
-    /// Whether a command is running that might have ended another process.
+    /// Returns whether a command is running that might have ended another process.
     pub(super) fn runs_command(&self) -> bool {
         self.commands.get() > 0
     }

@@ -74,7 +74,7 @@ pub(super) fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> Hash
     }
 }
 
-/// Whether a process in the cell has a controlling terminal, other than the one that this program may have been
+/// Returns whether a process in the cell has a controlling terminal, other than the one that this program may have been
 /// started from.
 pub(super) fn has_controlling_terminal() -> bool {
     let own = read(&rustix::process::getpid().as_raw_nonzero().to_string()).map_or(0, |entry| entry.terminal);
@@ -88,7 +88,7 @@ pub(super) fn out_of_memory_kills() -> u64 {
     count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Whether a process carries a mark. `None` while it starts or ends, when its environment cannot be read.
+/// Returns whether a process carries a mark. `None` while it starts or ends, when its environment cannot be read.
 pub(super) fn is_marked(pid: Pid, mark: &str) -> Option<bool> {
     let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
     let marked = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());

@@ -202,33 +202,36 @@ impl<'a> Unchanged<'a> {
         let is_same = |was: &&Read| {
             is_cell(was) && can_be_edited(was) && (&was.name, was.bounds) == (&read.name, read.bounds)
         };
-        let known = memory.nodes.get(at).map(|known| &known.read).filter(is_same);
-        let known = known.or_else(|| memory.nodes.values().map(|known| &known.read).find(is_same));
-        if let Some(known) = known.filter(|known| says_something(known)) {
-            read.value.clone_from(&known.value);
-            read.details.clone_from(&known.details);
+        let existing = memory.nodes.get(at).map(|existing| &existing.read).filter(is_same);
+        let existing =
+            existing.or_else(|| memory.nodes.values().map(|existing| &existing.read).find(is_same));
+        if let Some(existing) = existing.filter(|existing| says_something(existing)) {
+            read.value.clone_from(&existing.value);
+            read.details.clone_from(&existing.details);
             read.states.insert(BusState::Editable);
         }
         read
     }
 
-    /// Whether an element is another than the remembered one, stands elsewhere, or came to the front or left it: then so did
+    /// Returns whether an element is another than the remembered one, stands elsewhere, or came to the front or left it: then so did
     /// its children.
     pub(super) fn moved(&self, at: &Address, read: &Read) -> bool {
-        let known = self.known.and_then(|(memory, _)| memory.nodes.get(at));
+        let existing = self.known.and_then(|(memory, _)| memory.nodes.get(at));
         let shows =
             |read: &Read| [BusState::Showing, BusState::Active].map(|state| read.states.contains(state));
-        known.is_none_or(|known| known.read.bounds != read.bounds || shows(&known.read) != shows(read))
+        existing.is_none_or(|existing| {
+            existing.read.bounds != read.bounds || shows(&existing.read) != shows(read)
+        })
     }
 }
 
-/// Whether an area lies in one of these, or next to it.
+/// Returns whether an area lies in one of these, or next to it.
 fn is_within(areas: &[Rect], area: Rect) -> bool {
     let near = Rect::new(area.x - NEAR, area.y - NEAR, area.width + 2 * NEAR, area.height + 2 * NEAR);
     areas.iter().any(|drawn| intersection(*drawn, near).is_some())
 }
 
-/// Whether an element is asked each time: windows, whose frames are drawn by others, and what has the focus.
+/// Returns whether an element is asked each time: windows, whose frames are drawn by others, and what has the focus.
 fn is_always_asked(read: &Read) -> bool {
     role::is_window(read.role)
         || [BusState::Focused, BusState::Active, BusState::Busy]

@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
         if found.anew { None } else { self.unchanged.recall(&found.address) }
     }
 
-    /// Whether no element of a window in front has the focus, while some were not asked: an element gets it without being
+    /// Returns whether no element of a window in front has the focus, while some were not asked: an element gets it without being
     /// drawn, as a spreadsheet's cell does when a dialog closes.
     fn misses_focus(&self) -> bool {
         let in_front = self.found.iter().filter(|found| {
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         self.recalled && programs.any(|program| !self.has_focus(program))
     }
 
-    /// Whether an element of a program has the focus, other than one that holds it for those inside.
+    /// Returns whether an element of a program has the focus, other than one that holds it for those inside.
     fn has_focus(&self, program: &str) -> bool {
         let own = self.found.iter().filter(|found| found.address.name == program);
         let mut read = own.filter_map(|found| found.read.as_ref());
@@ -278,10 +278,7 @@ impl<'a> Walk<'a> {
         // A spreadsheet makes new objects for its cells at each request.
         let program = self.program(&found.address.name);
         let is_cell = above.is_some_and(|above| above.cells.is_some()) && program.draws_changes;
-        let role = match is_cell {
-            true => Some(BusRole::TableCell),
-            false => self.roles.get(&found.address).copied(),
-        };
+        let role = if is_cell { Some(BusRole::TableCell) } else { self.roles.get(&found.address).copied() };
         KnownProperties {
             role,
             hidden: self.budget.hidden,
@@ -298,7 +295,7 @@ impl<'a> Walk<'a> {
     /// Finds out what the programs are.
     async fn identify(&mut self, bus: &Peers, programs: &[Address]) {
         let unchanged = &self.unchanged;
-        let asked = programs.iter().map(|program| async move {
+        let requests = programs.iter().map(|program| async move {
             let known = match unchanged.program(&program.name) {
                 Some(known) => known,
                 None => {
@@ -308,7 +305,7 @@ impl<'a> Walk<'a> {
             };
             (program.name.clone(), known)
         });
-        self.programs = futures_util::future::join_all(asked).await.into_iter().collect();
+        self.programs = futures_util::future::join_all(requests).await.into_iter().collect();
     }
 
     /// What the next walk of a view need not ask.
@@ -412,7 +409,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a name is the address of a cell, such as `B7` or `AA120`.
+/// Returns whether a name is the address of a cell, such as `B7` or `AA120`.
 fn is_cell_address(name: &str) -> bool {
     let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
     let letters = name.len() - digits.len();

@@ -93,10 +93,7 @@ impl ShownText<'_> {
         let (mut above, mut below) = (-1, self.count);
         while below - above > 1 {
             let middle = above.midpoint(below);
-            match self.place(middle).await.ok_or(())?.middle() < edge {
-                true => above = middle,
-                false => below = middle,
-            }
+            if self.place(middle).await.ok_or(())?.middle() < edge { above = middle } else { below = middle }
         }
         Ok(below)
     }

@@ -177,7 +177,7 @@ async fn extents(bus: &Peers, at: &Address) -> Option<Rect> {
 }
 
 async fn numbers(bus: &Peers, at: &Address) -> Vec<(String, String)> {
-    let asked = [
+    let requests = [
         ("value", "CurrentValue"),
         ("min", "MinimumValue"),
         ("max", "MaximumValue"),
@@ -187,12 +187,12 @@ async fn numbers(bus: &Peers, at: &Address) -> Vec<(String, String)> {
         let number = node::property::<f64>(bus, at, VALUE, property).await.ok()?;
         Some((format!("val:{word}"), python_float(number)))
     });
-    futures_util::future::join_all(asked).await.into_iter().flatten().collect()
+    futures_util::future::join_all(requests).await.into_iter().flatten().collect()
 }
 
 async fn actions(bus: &Peers, at: &Address) -> Vec<(String, String)> {
     let count: i32 = node::property(bus, at, ACTION, "NActions").await.unwrap_or(0);
-    let asked = (0..count.min(ACTIONS)).map(|index| async move {
+    let requests = (0..count.min(ACTIONS)).map(|index| async move {
         let index = (index,);
         let (name, description, keys) = tokio::join!(
             node::call::<String, _>(bus, at, ACTION, "GetName", &index),
@@ -204,7 +204,7 @@ async fn actions(bus: &Peers, at: &Address) -> Vec<(String, String)> {
         let told = [("desc", description), ("kb", keys)];
         Some(told.map(|(word, value)| (format!("act:{name}_{word}"), value.unwrap_or_default())))
     });
-    futures_util::future::join_all(asked).await.into_iter().flatten().flatten().collect()
+    futures_util::future::join_all(requests).await.into_iter().flatten().flatten().collect()
 }
 
 async fn below(bus: &Peers, at: &Address, states: StateSet, is_sheet: bool) -> Vec<Address> {
@@ -247,7 +247,7 @@ fn display_name(role: BusRole, name: &str) -> String {
     }
 }
 
-/// Whether a text can be the name of an XML attribute.
+/// Returns whether a text can be the name of an XML attribute.
 fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')

@@ -17,6 +17,11 @@ use crate::task::{CheckSpec, OneOrMany};
 
 /// Runs every getter of a check and saves the results in the evidence folder.
 /// The future is boxed: crates that await it would each compile all of it again.
+///
+/// # Errors
+///
+/// Fails if a getter is unknown, is used wrongly or needs what the world does not offer, if the world fails, or if the evidence
+/// cannot be saved. That a file is missing is evidence, and no error.
 pub fn collect<'a>(
     spec: &'a CheckSpec,
     context: &'a CollectContext<'_>,

@@ -278,8 +278,8 @@ fn combined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
     let told = |check: &&CheckRecord| {
         conj != Conjunction::Mean || is_full(score) || !check.score.is_some_and(is_full)
     };
-    let said: Vec<&str> = checks.iter().filter(told).map(|check| check.explanation.as_str()).collect();
-    verdict(score, said.join("; "), checks.to_vec())
+    let messages: Vec<&str> = checks.iter().filter(told).map(|check| check.explanation.as_str()).collect();
+    verdict(score, messages.join("; "), checks.to_vec())
 }
 
 /// Returns whether a score is a pass: 1.0, less the rounding error of a floating-point sum.

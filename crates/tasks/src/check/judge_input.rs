@@ -36,6 +36,10 @@ impl JudgeInput {
     }
 
     /// Writes it into the evidence folder, which is created if necessary.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be created or the file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
         let path = folder.join(CHECK_FILE);
@@ -45,6 +49,10 @@ impl JudgeInput {
     }
 
     /// Loads it from an evidence folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or is not such an input.
     pub fn load(folder: &Path) -> Result<Self, EvidenceError> {
         let path = folder.join(CHECK_FILE);
         let json = apprentice_files::read(&path)

@@ -140,18 +140,18 @@ fn evaluate(
         name: name.to_owned(),
         hint: did_you_mean(name, METRICS.iter().map(|metric| metric.name)),
     };
-    let known = named(name).ok_or_else(unknown)?;
+    let existing = named(name).ok_or_else(unknown)?;
     let mut beside = Vec::new();
     let result =
-        side(&question.result, known.result, &mut beside).map_err(|fault| fault.of(name, "result"))?;
+        side(&question.result, existing.result, &mut beside).map_err(|fault| fault.of(name, "result"))?;
     let expected = match &question.expected {
-        None | Some(Value::Null) if known.expected == ArgumentKind::File => None,
+        None | Some(Value::Null) if existing.expected == ArgumentKind::File => None,
         None => None,
         Some(value) => {
-            Some(side(value, known.expected, &mut beside).map_err(|fault| fault.of(name, "expected"))?)
+            Some(side(value, existing.expected, &mut beside).map_err(|fault| fault.of(name, "expected"))?)
         }
     };
-    let readings = readings(known, [Some(&result), expected.as_ref()], &question.options)?;
+    let readings = readings(existing, [Some(&result), expected.as_ref()], &question.options)?;
     let beside: Vec<&FileRef> = beside.iter().collect();
     let mark = |reading: &CompatProbe| {
         let case = MetricInput {
@@ -242,7 +242,8 @@ fn read_limited(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
     if size > FILE_LIMIT {
         return Err(too_large(size));
     }
-    let mut bytes = Vec::new();
+    // A file of the limit's size would be copied with each growth of the buffer.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default().saturating_add(1));
     apprentice_files::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
     let read = bytes.len() as u64;
     if read > FILE_LIMIT { Err(too_large(read)) } else { Ok(bytes) }
@@ -250,27 +251,27 @@ fn read_limited(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
 
 /// Reads a file and, for a workbook, the CSV exports of its sheets that lie next to it.
 fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, ArgumentError> {
-    let told = |source| ArgumentError::Read(path.to_owned(), source);
+    let failed = |source| ArgumentError::Read(path.to_owned(), source);
     let about = match std::fs::metadata(path) {
         Ok(about) => about,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(told(error)),
+        Err(error) => return Err(failed(error)),
     };
     // A pipe could block the read, and a device may never end.
     if !about.is_file() {
-        return Err(told(std::io::Error::other("not a regular file")));
+        return Err(failed(std::io::Error::other("not a regular file")));
     }
-    let bytes = read_limited(path, about.len()).map_err(told)?;
+    let bytes = read_limited(path, about.len()).map_err(failed)?;
     if path.extension().is_some_and(|extension| extension == "xlsx") {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        for entry in std::fs::read_dir(folder).map_err(told)?.flatten() {
+        for entry in std::fs::read_dir(folder).map_err(failed)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             // The name is tested first, because the folder may hold thousands of other files.
             let sheet = name.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'));
             let small = |about: std::fs::Metadata| about.is_file() && about.len() <= FILE_LIMIT;
             if sheet && name.ends_with(".csv") && entry.metadata().is_ok_and(small) {
-                let bytes = read_limited(&entry.path(), 0).map_err(told)?;
+                let bytes = read_limited(&entry.path(), 0).map_err(failed)?;
                 beside.push(FileRef::new(name, bytes));
             }
         }

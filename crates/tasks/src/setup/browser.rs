@@ -63,13 +63,13 @@ impl Port {
         call_page(self.0.address, text(page, "id"), method, parameters).await.map_err(StepError::NoBrowser)
     }
 
-    /// Whether the page of an address says that it has loaded. One that is just being replaced says nothing, and the address of
+    /// Returns whether the page of an address says that it has loaded. One that is just being replaced says nothing, and the address of
     /// the next one is listed before that is there.
     async fn has_loaded(&self, page: &Value, address: &str) -> bool {
         let arrived = if address == BLANK { "true".into() } else { format!("location.href != '{BLANK}'") };
         let expression = format!("document.readyState == 'complete' && {arrived}");
-        let asked = json!({"expression": expression, "returnByValue": true});
-        let told = self.call(page, "Runtime.evaluate", &asked).await;
+        let request = json!({"expression": expression, "returnByValue": true});
+        let told = self.call(page, "Runtime.evaluate", &request).await;
         told.is_ok_and(|told| told["result"]["value"] == true)
     }
 
@@ -123,8 +123,8 @@ impl Port {
     }
 
     async fn ask(&self, method: &str, path: &str) -> Result<Value, StepError> {
-        let asked = HttpRequest { method, ..HttpRequest::get(path) };
-        let body = ask(self.0.address, asked).await.map_err(StepError::NoBrowser)?;
+        let request = HttpRequest { method, ..HttpRequest::get(path) };
+        let body = ask(self.0.address, request).await.map_err(StepError::NoBrowser)?;
         // Some responses are plain text.
         Ok(serde_json::from_slice(&body).unwrap_or_default())
     }
@@ -213,9 +213,9 @@ pub(super) async fn add_history(
 }
 
 fn with_visits(bytes: &[u8], visits: &[HistoryVisit], now: i64) -> Result<Vec<u8>, String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    let mut file = tempfile::NamedTempFile::new().map_err(|error| told(&error))?;
-    file.write_all(bytes).map_err(|error| told(&error))?;
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    let mut file = tempfile::NamedTempFile::new().map_err(|error| failed(&error))?;
+    file.write_all(bytes).map_err(|error| failed(&error))?;
     let add = || -> rusqlite::Result<()> {
         let connection = rusqlite::Connection::open(file.path())?;
         for visit in visits {
@@ -232,8 +232,8 @@ fn with_visits(bytes: &[u8], visits: &[HistoryVisit], now: i64) -> Result<Vec<u8
         }
         connection.close().map_err(|(_, error)| error)
     };
-    add().map_err(|error| told(&error))?;
-    apprentice_files::read(file.path()).map_err(|error| told(&error))
+    add().map_err(|error| failed(&error))?;
+    apprentice_files::read(file.path()).map_err(|error| failed(&error))
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl SetupError {
         }
     }
 
-    /// Whether another attempt would fail alike, until a person changes the task, its files or the machine.
+    /// Returns whether another attempt would fail alike, until a person changes the task, its files or the machine.
     pub fn is_unchanging(&self) -> bool {
         match &self.source {
             StepError::Unknown

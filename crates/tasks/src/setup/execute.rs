@@ -35,6 +35,10 @@ pub struct CompletedStep {
 /// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
 /// launched last, so that the attempt does not begin without it.
 /// The future is boxed: crates that await it would each compile all of it again.
+///
+/// # Errors
+///
+/// Returns the first step that failed, with its number from 1 and its cause.
 pub fn prepare<'a>(
     steps: &'a [SetupStep],
     context: &'a SetupContext<'_>,
@@ -234,12 +238,13 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
         let mut polling = Polling::start();
         while !holds(until, &output) {
             if context.clock.mono() >= deadline {
-                let said = String::from_utf8_lossy(if output.stderr.is_empty() {
+                let output_text = String::from_utf8_lossy(if output.stderr.is_empty() {
                     &output.stdout
                 } else {
                     &output.stderr
                 });
-                let tail: String = said.chars().skip(said.chars().count().saturating_sub(200)).collect();
+                let tail: String =
+                    output_text.chars().skip(output_text.chars().count().saturating_sub(200)).collect();
                 return Err(StepError::Until {
                     command: command.argv.join(" "),
                     code: output.code,
@@ -269,12 +274,12 @@ const NOT_FOUND_BY_SHELL: i32 = 127;
 /// Refuses to begin an attempt in a world that lacks what its setup started: by the exit code of a shell, or by what a shell
 /// or Python wrote of a program that it did not find.
 fn every_program_is_there(argv: &[String], output: &Output) -> Result<(), StepError> {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let missing = not_found(&said).filter(|program| !provides_for(argv, program));
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    let missing = not_found(&output_text).filter(|program| !provides_for(argv, program));
     if output.code != NOT_FOUND_BY_SHELL && missing.is_none() {
         return Ok(());
     }
-    let line = missing.or_else(|| said.lines().last()).unwrap_or_default();
+    let line = missing.or_else(|| output_text.lines().last()).unwrap_or_default();
     Err(StepError::NoProgram(line.trim().to_owned()))
 }
 
@@ -289,8 +294,8 @@ async fn every_program_of_script_is_there(
         return Ok(());
     }
     let line = "for name; do command -v -- \"$name\" >/dev/null 2>&1 || printf '%s\\n' \"$name\"; done";
-    let asked = ["sh", "-c", line, "sh"].map(str::to_owned).into_iter().chain(programs);
-    let output = context.machine.run(&Command::new(asked).within(COMMAND_DEADLINE)).await?;
+    let words = ["sh", "-c", line, "sh"].map(str::to_owned).into_iter().chain(programs);
+    let output = context.machine.run(&Command::new(words).within(COMMAND_DEADLINE)).await?;
     match String::from_utf8_lossy(&output.stdout).lines().next() {
         Some(missing) => Err(StepError::NoProgram(missing.to_owned())),
         None => Ok(()),
@@ -324,7 +329,7 @@ async fn verify(context: &SetupContext<'_>, verified: &VerifiedExecute) -> Resul
     }
 }
 
-/// Whether one of the given conditions holds; true when no condition is given.
+/// Returns whether one of the given conditions holds; true when no condition is given.
 fn holds(until: &Until, output: &Output) -> bool {
     let contains = |bytes: &[u8], part: &Option<String>| {
         part.as_ref().map(|part| String::from_utf8_lossy(bytes).contains(part.as_str()))
@@ -356,7 +361,7 @@ async fn await_first_window(
     Ok(())
 }
 
-/// Whether a window is only a splash screen.
+/// Returns whether a window is only a splash screen.
 fn is_splash(window: &Window) -> bool {
     window.title.is_empty() || window.title == "GIMP Startup"
 }

@@ -12,7 +12,7 @@ pub(super) fn pkill_pattern(words: &[String]) -> Option<&str> {
     }
 }
 
-/// Whether a command only relays one port of the world to another. Such a relay is not needed: every port is
+/// Returns whether a command only relays one port of the world to another. Such a relay is not needed: every port is
 /// reachable directly.
 pub(super) fn is_relay(words: &[String]) -> bool {
     let holds = |word: &String, part: &str| word.to_lowercase().starts_with(part);

@@ -58,10 +58,10 @@ pub(crate) fn unknown_parameters(step: &SetupStep, is_own: bool) -> Vec<String> 
         step.parameters.keys().filter(|name| !known.contains(&name.as_str()) && !name.starts_with('_'));
     let fault = |name: &String| {
         let like = nearest(name, known.iter().copied().filter(|one| !step.parameters.contains_key(*one)));
-        let told = format!("setup step {kind:?}: unknown parameter {name:?}");
+        let message = format!("setup step {kind:?}: unknown parameter {name:?}");
         match like {
-            Some(like) => Some(format!("{told}; did you mean {like:?}?")),
-            None if is_own => Some(format!("{told}; it has {}", known.join(", "))),
+            Some(like) => Some(format!("{message}; did you mean {like:?}?")),
+            None if is_own => Some(format!("{message}; it has {}", known.join(", "))),
             None => None,
         }
     };

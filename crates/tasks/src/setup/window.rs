@@ -88,6 +88,10 @@ pub(super) async fn await_window(
 }
 
 /// Waits until any window is open, at most 30 s; returns whether one is.
+///
+/// # Errors
+///
+/// Fails if the machine lists no windows, or is lost.
 pub async fn await_any_window(machine: &dyn Machine, clock: &dyn Clock) -> Result<bool, MachineError> {
     let deadline = clock.mono() + ANY_WINDOW_DEADLINE;
     while clock.mono() < deadline {
@@ -103,7 +107,7 @@ pub(super) fn names(window: &Window, name: &str) -> bool {
     window.title.contains(name) || window.class.to_lowercase().contains(&name.to_lowercase())
 }
 
-/// Whether a browser shows a new page. Browsers title their windows after the document, not after its file name.
+/// Returns whether a browser shows a new page. Browsers title their windows after the document, not after its file name.
 pub(super) fn shows_by_own_title(window: &Window, before: &[Window]) -> bool {
     const BLANK: [&str; 3] = ["", "New Tab", "Untitled"];
     let Some(page) = window.title.strip_suffix(" - Chromium") else { return false };

@@ -37,12 +37,20 @@ pub struct FixedModel {
 
 impl SolutionModel {
     /// Creates the model of a task's known-good actions. The task's placeholders must be replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the task has no solution, or with the step that cannot be read.
     pub fn solution(task: &Task) -> Result<Self, ScriptError> {
         let steps = task.apprentice.as_ref().map(|ours| ours.solution.as_slice());
         Ok(Self { script: Script::read(steps.unwrap_or_default())?, profile: profile("baseline/solution") })
     }
 
     /// Creates the model of a task's near miss. The task's placeholders must be replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the task has no near miss, or with the step that cannot be read.
     pub fn near_miss(task: &Task) -> Result<Self, ScriptError> {
         let steps = task.apprentice.as_ref().map(|ours| ours.near_miss.as_slice());
         Ok(Self { script: Script::read(steps.unwrap_or_default())?, profile: profile("baseline/near-miss") })

@@ -172,6 +172,10 @@ fn fields(step: &serde_json::Map<String, Value>) -> usize {
 
 impl Script {
     /// Parses a list of steps.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the step that cannot be read, that comes after the end, or that is beyond the limit of actions.
     pub fn read(steps: &[Value]) -> Result<Self, ScriptError> {
         let mut script = Self { acts: Vec::new(), last: Vec::new(), end: ScriptEnd::Done };
         for (index, step) in steps.iter().enumerate() {
@@ -249,7 +253,7 @@ impl TargetSelector {
             && self.name.as_deref().is_none_or(|name| plain(name) == plain(&node.name))
     }
 
-    /// Whether an ancestor matches `within`. Ancestors are the nearest preceding lines with less indent.
+    /// Returns whether an ancestor matches `within`. Ancestors are the nearest preceding lines with less indent.
     fn has_matching_ancestor(&self, nodes: &[OutlineNode], at: usize) -> bool {
         let Some(within) = &self.within else { return true };
         let mut depth = nodes[at].depth;
@@ -314,13 +318,13 @@ mod tests {
 
     #[test]
     fn a_value_of_the_wrong_form_is_told_beside_what_was_expected() {
-        let told = |value| Script::read(&steps(value)).expect_err("is wrong").to_string();
+        let error = |value| Script::read(&steps(value)).expect_err("is wrong").to_string();
         assert_eq!(
-            told(json!([{"key": "a"}, {"type": ["x"]}])),
+            error(json!([{"key": "a"}, {"type": ["x"]}])),
             "step 1: a text or a number; found {\"type\":[\"x\"]}"
         );
-        assert!(told(json!([{"scroll": "three"}])).contains("invalid type: string \"three\", expected i32"));
-        assert!(told(json!([{"typ": "x"}])).contains("must be one of click"));
+        assert!(error(json!([{"scroll": "three"}])).contains("invalid type: string \"three\", expected i32"));
+        assert!(error(json!([{"typ": "x"}])).contains("must be one of click"));
     }
 
     #[test]

@@ -199,8 +199,8 @@ mod tests {
             ("COPY missing.txt /b", "not there"),
             ("HEALTHCHECK CMD true", "HEALTHCHECK"),
         ] {
-            let told = read_dockerfile(text, &none, false).expect_err("cannot be done");
-            assert!(told.contains(expected), "{text}: {told}");
+            let error = read_dockerfile(text, &none, false).expect_err("cannot be done");
+            assert!(error.contains(expected), "{text}: {error}");
         }
         assert!(read_dockerfile("RUN apt-get install -y vim", &none, true).expect("skipped").run.is_empty());
     }

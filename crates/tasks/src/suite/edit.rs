@@ -21,6 +21,10 @@ pub enum EditError {
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 /// Returns a task file's text with this solution in place of the present one.
+///
+/// # Errors
+///
+/// Fails if the text is no JSON object, or if the task has no object `apprentice`.
 pub fn with_solution(text: &str, steps: &[Value]) -> Result<String, EditError> {
     let task: Fields<'_> = serde_json::from_str(text)?;
     let ours = task.get("apprentice").ok_or(EditError::NoExtension)?;
@@ -37,6 +41,10 @@ pub fn with_solution(text: &str, steps: &[Value]) -> Result<String, EditError> {
 }
 
 /// Returns a suite file's text that also lists this task.
+///
+/// # Errors
+///
+/// Fails if the text is no JSON object of lists.
 pub fn with_task(text: &str, app: &str, id: &str) -> Result<String, EditError> {
     let apps: Fields<'_> = serde_json::from_str(text)?;
     let id = Value::from(id).to_string();

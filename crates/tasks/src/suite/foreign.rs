@@ -71,7 +71,7 @@ fn is_macos(task: &Value) -> bool {
     task.get("grading_command").is_some() && task.get("snapshot").is_some()
 }
 
-/// Whether a task has WebArena's form: an intent and how to evaluate it.
+/// Returns whether a task has WebArena's form: an intent and how to evaluate it.
 pub(super) fn is_web_arena(task: &Value) -> bool {
     task.get("intent").is_some() && task.pointer("/eval/eval_types").is_some()
 }
@@ -97,10 +97,10 @@ mod tests {
             let path = place.path().join(name);
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             fs::write(path, text).expect("written");
-            let told = load(place.path()).expect_err("no suite of ours");
+            let error = load(place.path()).expect_err("no suite of ours");
             assert!(
-                matches!(told, SuiteError::Foreign { what, .. } if what.contains(expected)),
-                "{name}: {told}"
+                matches!(error, SuiteError::Foreign { what, .. } if what.contains(expected)),
+                "{name}: {error}"
             );
         }
         let place = tempfile::tempdir().expect("a folder");

@@ -20,6 +20,10 @@ pub struct HarborOptions {
 }
 
 /// Writes a suite of a task's folder, or of a folder of such, into a new folder.
+///
+/// # Errors
+///
+/// Fails if `from` cannot be read or holds no task that can be taken, or if `to` is not empty.
 pub fn add(from: &Path, to: &Path, options: HarborOptions) -> Result<Conversion, ConversionError> {
     let folders = task_folders(from)?;
     let mut suite = NewSuite::begin(to)?;

@@ -96,7 +96,7 @@ mod tests {
         std::fs::write(root.path().join("files/a.txt"), "a").expect("writes");
         let of = |text: &str| faults(&read_task(Path::new("t.json"), text).expect("loads"), root.path());
         assert_eq!(of(GOOD), [""; 0]);
-        let said: Vec<String> = [
+        let messages: Vec<String> = [
             ("Open {{file}}", "Open {{fil}}"),
             ("{\"click\"", "{\"clik\""),
             ("\"rules\":{", "\"rule\":{"),
@@ -106,9 +106,9 @@ mod tests {
         ]
         .iter()
         .map(|(from, to)| of(&GOOD.replacen(from, to, 1)).join("; "))
-        .map(|said| said.replace(&root.path().display().to_string(), "ROOT"))
+        .map(|messages| messages.replace(&root.path().display().to_string(), "ROOT"))
         .collect();
-        insta::assert_snapshot!(said.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         unknown placeholder {{fil}} in instruction; did you mean "file"?
         solution: step 0 must be one of click, double_click, right_click, hover, select with option, drag with to, key, type, scroll, wait_for, wait_gone, answer, give_up; found {"clik":{"name":"a"}}; did you mean "click"?
         evaluator.expected: the getter "rule" needs the field "rules"; is "rule" a typo of it?

@@ -32,6 +32,10 @@ pub struct MiniwobOptions {
 }
 
 /// Writes a suite of all pages into a new folder and returns the number of tasks.
+///
+/// # Errors
+///
+/// Fails if the wheel cannot be read or holds no pages, or if `to` is not empty.
 pub fn add(options: &MiniwobOptions, to: &Path) -> Result<usize, ConversionError> {
     let from = options.from.as_path();
     let pages = if from.is_dir() { read_pages(from)? } else { read_wheel(from, PACKAGE)? };

@@ -75,8 +75,8 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 
 /// Returns the executables that provide a program here.
 pub(super) fn executables(name: &str) -> Vec<&str> {
-    let known = PROGRAMS.iter().find(|(known, _)| *known == name);
-    known.map_or_else(|| vec![name], |(_, options)| options.to_vec())
+    let existing = PROGRAMS.iter().find(|(existing, _)| *existing == name);
+    existing.map_or_else(|| vec![name], |(_, options)| options.to_vec())
 }
 
 /// The program that opens a file, by file extension.
@@ -375,7 +375,7 @@ impl RequirementCollector {
     }
 }
 
-/// Whether a model may have to compare the answer of an attempt at this task.
+/// Returns whether a model may have to compare the answer of an attempt at this task.
 pub fn needs_judge(task: &Task) -> bool {
     most_questions(task) > 0
 }
@@ -403,7 +403,7 @@ fn compared_by_meaning(task: &Task, at: usize) -> Option<&Value> {
     rules.pointer("/rules/reference_answers/fuzzy_match")
 }
 
-/// Whether a metric that takes no options is given some. Upstream raises an error for this.
+/// Returns whether a metric that takes no options is given some. Upstream raises an error for this.
 fn takes_none(metric: &check::Metric, task: &Task, at: usize) -> bool {
     metric.options().is_none() && task.evaluator.options(at).is_some_and(|given| !given.is_empty())
 }
@@ -416,7 +416,7 @@ fn command_text(step: &SetupStep) -> String {
     }
 }
 
-/// Whether an address points outside the machine.
+/// Returns whether an address points outside the machine.
 fn is_live(address: &str) -> bool {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
     let plain = !["chrome:", "file:", "about:", "localhost", "127.0.0.1"]

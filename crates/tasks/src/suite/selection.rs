@@ -87,6 +87,10 @@ pub enum SelectionError {
 
 impl Selection {
     /// Reads a selection and validates it against the suite.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is no selection, is one of another suite, selects nothing, or names a task that the suite does not have.
     pub fn read(path: &Path, suite: &Suite) -> Result<Self, SelectionError> {
         let path = path.to_owned();
         let text = match apprentice_files::read_to_string(&path) {
@@ -158,7 +162,7 @@ mod tests {
         let good = r#"{"schema":"apprentice.selection/1","suite":"small","rule":"one","tasks":["zoom-in"]}"#;
         let found = read(good).expect("reads");
         assert_eq!(found.chosen().len(), 1);
-        let said: Vec<String> = [
+        let messages: Vec<String> = [
             ("zoom-in", "zoom-inn"),
             ("small", "large"),
             ("selection/1", "selection/2"),
@@ -168,7 +172,7 @@ mod tests {
         .iter()
         .map(|(from, to)| read(&good.replace(from, to)).expect_err("is refused"))
         .collect();
-        insta::assert_snapshot!(said.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         few.json: the suite has no task zoom-inn; did you mean "zoom-in"?
         few.json: selects from suite "large", not from "small"
         few.json: schema "apprentice.selection/2", expected "apprentice.selection/1"

@@ -47,6 +47,10 @@ pub struct WebArenaOptions {
 static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("__([A-Z_]+?)__").ok());
 
 /// Writes a suite of the tasks of a wheel, a list, a folder of task files or one of them into a new folder.
+///
+/// # Errors
+///
+/// Fails if `from` cannot be read or holds no task that can be taken, or if `to` is not empty.
 pub fn add(from: &Path, to: &Path, options: &WebArenaOptions) -> Result<Conversion, ConversionError> {
     let configs = read(from)?;
     let mut suite = NewSuite::begin(to)?;
@@ -390,9 +394,9 @@ mod tests {
         let options = WebArenaOptions { sites, ..WebArenaOptions::default() };
         let done = add(&from, &place.path().join("suite"), &options).expect("made");
         assert_eq!(done.tasks, 1);
-        let told: Vec<&String> = done.left_out.keys().collect();
-        assert_eq!(told.len(), 3, "{told:?}");
-        for (one, part) in told.iter().zip(["locator", "url", "no list"]) {
+        let reasons: Vec<&String> = done.left_out.keys().collect();
+        assert_eq!(reasons.len(), 3, "{reasons:?}");
+        for (one, part) in reasons.iter().zip(["locator", "url", "no list"]) {
             assert!(one.contains("program_html") && one.contains(part), "{one}");
         }
     }

@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn wordings_of_an_unknown_task_are_refused_with_the_nearest_name() {
-        let told = suite("{\n \"sorts\": [\"Put it in order.\"]}").expect_err("refused").to_string();
+        let error = suite("{\n \"sorts\": [\"Put it in order.\"]}").expect_err("refused").to_string();
         assert!(
-            told.contains(":2:2: the suite has no task \"sorts\"") && told.contains("\"sort\"?"),
-            "{told}"
+            error.contains(":2:2: the suite has no task \"sorts\"") && error.contains("\"sort\"?"),
+            "{error}"
         );
     }
 }

@@ -33,6 +33,10 @@ pub enum SuiteFileError {
 }
 
 /// Reads a file below a folder. Links are followed as long as they stay below it.
+///
+/// # Errors
+///
+/// Fails if the path leads out of `root`, or if the file cannot be read, is no plain file, or is too large.
 pub async fn read_beneath(root: &Path, path: &Path) -> Result<Vec<u8>, SuiteFileError> {
     let (root, path) = (root.to_owned(), path.to_owned());
     let place = root.join(&path);
@@ -90,8 +94,8 @@ mod tests {
         let read = |path: &str| read_blocking(&suite, Path::new(path));
         assert_eq!(read("files/deep/inside").expect("reads"), b"own");
         for path in ["files/deep/outside", "files/absolute", "files/up/secret", "../secret"] {
-            let told = read(path).expect_err("is refused");
-            assert!(matches!(told, SuiteFileError::Outside(_)), "{path}: {told:?}");
+            let error = read(path).expect_err("is refused");
+            assert!(matches!(error, SuiteFileError::Outside(_)), "{path}: {error:?}");
         }
         assert!(matches!(read("files/none"), Err(SuiteFileError::Read { .. })));
     }
@@ -103,8 +107,8 @@ mod tests {
         assert!(made.success());
         fs::create_dir(folder.path().join("folder")).expect("made");
         for path in ["pipe", "folder"] {
-            let told = read_blocking(folder.path(), Path::new(path)).expect_err("is refused");
-            assert!(matches!(told, SuiteFileError::NoFile(_)), "{path}: {told:?}");
+            let error = read_blocking(folder.path(), Path::new(path)).expect_err("is refused");
+            assert!(matches!(error, SuiteFileError::NoFile(_)), "{path}: {error:?}");
         }
     }
 }

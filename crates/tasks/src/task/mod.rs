@@ -169,7 +169,7 @@ impl<T> OneOrMany<T> {
         self.iter().len()
     }
 
-    /// Whether there are no values.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -201,7 +201,7 @@ impl Task {
         if related.is_empty() { vec![self.app.clone()] } else { related }
     }
 
-    /// Whether the seed changes the task's world.
+    /// Returns whether the seed changes the task's world.
     pub fn varies(&self) -> bool {
         self.apprentice.as_ref().is_some_and(|ours| !ours.vary.is_empty())
     }

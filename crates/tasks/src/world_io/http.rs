@@ -37,6 +37,10 @@ impl<'a> HttpRequest<'a> {
 }
 
 /// The body of a successful answer; else why there is none.
+///
+/// # Errors
+///
+/// Returns why there is no body: the server does not answer in time, answers with another status than success, or sends too much.
 pub async fn ask(address: SocketAddr, ask: HttpRequest<'_>) -> Result<Vec<u8>, String> {
     let answered = tokio::time::timeout(DEADLINE, exchange(address, ask)).await;
     answered.map_err(|_| "no response in time".to_owned())?
@@ -86,11 +90,11 @@ mod tests {
     /// Answers one request; returns the request and the stream, which stays open until it is dropped.
     async fn answer(listener: &TcpListener, answer: &[u8]) -> (String, TcpStream) {
         let (mut stream, _) = listener.accept().await.expect("a client");
-        let mut asked = [0; 1024];
-        let read = stream.read(&mut asked).await.expect("reads");
+        let mut buffer = [0; 1024];
+        let read = stream.read(&mut buffer).await.expect("reads");
         // A client that has seen enough may be gone.
         let _ = stream.write_all(answer).await;
-        (String::from_utf8_lossy(&asked[..read]).into_owned(), stream)
+        (String::from_utf8_lossy(&buffer[..read]).into_owned(), stream)
     }
 
     #[tokio::test]

@@ -77,7 +77,7 @@ impl Mirror {
         }
     }
 
-    /// Whether the mirror may have an address; definite only for folders.
+    /// Returns whether the mirror may have an address; definite only for folders.
     pub fn may_have(&self, url: &str) -> bool {
         match self {
             Self::Folder(folder) => {
@@ -88,6 +88,11 @@ impl Mirror {
     }
 
     /// Returns the file at an address.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is not in the mirror and cannot be fetched, if its address leads out of the mirror, or if it does not match
+    /// its checksum.
     pub async fn fetch(&self, url: &str) -> Result<Vec<u8>, MirrorError> {
         match self {
             Self::Folder(folder) => read(folder, url).await,

@@ -8,6 +8,10 @@ const FOLDER: &str = ".local/share/apprentice/python";
 
 /// Builds a command from its words. Installs the `pyautogui` stand-in when the command mentions it and the world does not have the
 /// package.
+///
+/// # Errors
+///
+/// Fails if the machine cannot run programs or take files, or is lost.
 pub async fn with_pyautogui(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
     let wants_module = words.iter().any(|word| word.contains("pyautogui"));
     let mut command = Command::new(words);

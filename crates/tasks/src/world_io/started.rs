@@ -53,7 +53,7 @@ pub fn programs_of_line(line: &str) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Whether a command is a shell with a script on its command line.
+/// Returns whether a command is a shell with a script on its command line.
 pub(crate) fn script_of(argv: &[String]) -> Option<&str> {
     let (program, rest) = argv.split_first()?;
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -105,14 +105,14 @@ fn of_script(script: &str, depth: usize, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a script goes on as it should where the first of these commands is missing. A pipeline is provided for as a
+/// Returns whether a script goes on as it should where the first of these commands is missing. A pipeline is provided for as a
 /// whole: `a | b || c`.
 fn is_provided(commands: &[Simple]) -> bool {
     let ended = commands.iter().find(|one| one.end != End::Pipe).map(|one| one.end);
     ended == Some(End::Or) || commands.first().is_some_and(|command| command.is_asked)
 }
 
-/// Whether a shell's script provides for the absence of a program, so that what the shell wrote of it is no fault.
+/// Returns whether a shell's script provides for the absence of a program, so that what the shell wrote of it is no fault.
 pub(crate) fn provides_for(argv: &[String], program: &str) -> bool {
     let Some(commands) = script_of(argv).and_then(commands) else { return false };
     let mut all =

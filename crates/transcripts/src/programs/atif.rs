@@ -34,8 +34,8 @@ pub(crate) fn read(path: &Path, texts: &Texts) -> Result<Log, ReadError> {
         match text(step, "/source") {
             Some("agent") => reply(&mut draft, step),
             Some("user") => {
-                let said = content(&step["message"], &mut draft.pictures);
-                draft.prompt(&said);
+                let words = content(&step["message"], &mut draft.pictures);
+                draft.prompt(&words);
             }
             _ => {}
         }
@@ -71,8 +71,8 @@ fn judged(draft: &mut Draft<'_>, document: &Value) {
 fn reply(draft: &mut Draft<'_>, step: &Value) {
     let turn = draft.new_turn(None);
     draft.think(turn, text(step, "/reasoning_content").unwrap_or_default());
-    let said = content(&step["message"], &mut draft.pictures);
-    draft.say(turn, &said);
+    let words = content(&step["message"], &mut draft.pictures);
+    draft.say(turn, &words);
     for (place, call) in list(step, "/tool_calls").iter().enumerate() {
         let id = text(call, "/tool_call_id").unwrap_or_default().to_owned();
         let name = text(call, "/function_name").unwrap_or_default().to_owned();
@@ -86,10 +86,10 @@ fn reply(draft: &mut Draft<'_>, step: &Value) {
         draft.at(turn).tokens = Some(Tokens { input, output });
     }
     for result in list(step, "/observation/results") {
-        let told = content(&result["content"], &mut draft.pictures);
+        let content_text = content(&result["content"], &mut draft.pictures);
         let Some(id) = text(result, "/source_call_id") else { continue };
-        let failed = tells_failure(&told);
-        draft.answer(id, &Answer { text: told, failed });
+        let failed = tells_failure(&content_text);
+        draft.answer(id, &Answer { text: content_text, failed });
     }
 }
 

@@ -371,10 +371,10 @@ fn tokens(usage: &Value) -> Tokens {
 fn item_of(item: &Value, pictures: &mut Pictures, texts: &Texts) -> Option<Item> {
     Some(match text(item, "/type")? {
         "message" => {
-            let said = content(&item["content"], pictures);
+            let words = content(&item["content"], pictures);
             match text(item, "/role")? {
-                "assistant" => Item::Text(texts.keep(&said)),
-                "user" if is_persons(item, &said) => Item::Prompt(texts.keep(&said)),
+                "assistant" => Item::Text(texts.keep(&words)),
+                "user" if is_persons(item, &words) => Item::Prompt(texts.keep(&words)),
                 _ => return None,
             }
         }
@@ -442,7 +442,7 @@ fn is_aborted(text: &str) -> bool {
     text.lines().take(3).any(|line| line.starts_with("aborted"))
 }
 
-/// Whether a person wrote a message of the user.
+/// Returns whether a person wrote a message of the user.
 fn is_persons(item: &Value, said: &str) -> bool {
     let kinds = list(item, "/internal_chat_message_metadata_passthrough/content_item_kinds");
     if !kinds.is_empty() {

@@ -267,16 +267,16 @@ impl Talk<'_> {
     }
 
     fn shared(&mut self, turn: &Value) {
-        let said = &text(turn, "/value").unwrap_or_default().replace(IMAGE, "");
+        let words = &text(turn, "/value").unwrap_or_default().replace(IMAGE, "");
         match text(turn, "/from") {
-            Some("human" | "user") => self.heard(said),
+            Some("human" | "user") => self.heard(words),
             Some("gpt" | "assistant" | "chatgpt" | "model") => {
-                self.spoken(said);
+                self.spoken(words);
             }
             Some("function_call") => {
-                self.spoken(&format!("{}{said}{}", CALL[0], CALL[1]));
+                self.spoken(&format!("{}{words}{}", CALL[0], CALL[1]));
             }
-            Some("observation" | "tool" | "function_response") => self.told(said),
+            Some("observation" | "tool" | "function_response") => self.told(words),
             _ => {}
         }
     }
@@ -289,9 +289,10 @@ impl Talk<'_> {
         thoughts.iter().for_each(|thought| self.draft.think(turn, thought));
         self.draft.say(turn, rest.trim());
         for call in calls {
-            let told: Option<Value> = serde_json::from_str(call.trim()).ok();
-            let name = told.as_ref().and_then(|told| text(told, "/name")).unwrap_or_default().to_owned();
-            let arguments = told.as_ref().and_then(|told| arguments(&told["arguments"]));
+            let document: Option<Value> = serde_json::from_str(call.trim()).ok();
+            let name =
+                document.as_ref().and_then(|document| text(document, "/name")).unwrap_or_default().to_owned();
+            let arguments = document.as_ref().and_then(|document| arguments(&document["arguments"]));
             let id = format!("call {}", self.next);
             self.next += 1;
             self.waiting.push(id.clone());

@@ -58,8 +58,8 @@ fn prompts(draft: &mut Draft<'_>, messages: &Value) {
     let messages = messages.as_array().map_or(&[] as &[Value], Vec::as_slice);
     let asked = messages.iter().filter(|message| text(message, "/role") == Some("user"));
     for message in asked {
-        let said = content(&message["content"], &mut draft.pictures);
-        draft.prompt(&said);
+        let words = content(&message["content"], &mut draft.pictures);
+        draft.prompt(&words);
     }
 }
 
@@ -187,8 +187,8 @@ impl Talk<'_> {
                 thoughts.for_each(|thought| self.draft.think(turn, thought));
             }
             Some("message") => {
-                let said = content(&item["content"], &mut self.draft.pictures);
-                self.draft.say(turn, &said);
+                let words = content(&item["content"], &mut self.draft.pictures);
+                self.draft.say(turn, &words);
             }
             Some("computer_call") => {
                 let action = item["action"].as_object().cloned().unwrap_or_else(Map::new);
@@ -213,9 +213,10 @@ impl Talk<'_> {
             return;
         };
         let mut pictures = Pictures::default();
-        let told = content(&item["output"], &mut pictures);
+        let content_text = content(&item["output"], &mut pictures);
         self.draft.pictures.join(pictures);
-        self.draft.answer(id, &Answer { failed: crate::json::tells_failure(&told), text: told });
+        self.draft
+            .answer(id, &Answer { failed: crate::json::tells_failure(&content_text), text: content_text });
     }
 }
 

@@ -26,9 +26,10 @@ pub(crate) fn read(paths: &[PathBuf], texts: &Texts) -> Result<Log, ReadError> {
     let mut log = Log::new(Program::GeminiCli, first);
     let mut chat = Chat::new(texts);
     for path in paths {
-        match path.extension().is_some_and(|end| end == "json") {
-            true => chat.document(&document::read(path, PROGRAM)?),
-            false => chat.lines(path, &mut log.notes)?,
+        if path.extension().is_some_and(|end| end == "json") {
+            chat.document(&document::read(path, PROGRAM)?);
+        } else {
+            chat.lines(path, &mut log.notes)?;
         }
     }
     if paths.len() > 1 {

@@ -91,9 +91,9 @@ pub(crate) fn read_document(path: &Path, texts: &Texts) -> Result<Log, ReadError
         header.remove("samples");
     }
     head(&mut log, &header)?;
-    let told: Document<'_> = serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))?;
+    let parsed: Document<'_> = serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))?;
     let scorer = scorer(&header);
-    for raw in told.samples.unwrap_or_default() {
+    for raw in parsed.samples.unwrap_or_default() {
         log.transcripts.push(sample(path, raw.get().as_bytes(), scorer.as_deref(), texts)?);
     }
     Ok(log)
@@ -147,25 +147,25 @@ fn usage(told: &Value) -> Option<Tokens> {
 }
 
 fn sample(path: &Path, bytes: &[u8], scorer: Option<&str>, texts: &Texts) -> Result<Transcript, ReadError> {
-    let told: Sample<'_> = serde_json::from_slice(bytes).map_err(|error| damaged(path, &error))?;
+    let document: Sample<'_> = serde_json::from_slice(bytes).map_err(|error| damaged(path, &error))?;
     let mut draft = Draft::new(texts);
-    let name = told.id.as_str().map_or_else(|| told.id.to_string(), str::to_owned);
-    draft.out.name = if told.epoch > 1 { format!("{name}, epoch {}", told.epoch) } else { name };
-    draft.out.started = told.started_at.as_str().map(str::to_owned);
-    for message in &told.messages {
-        add(&mut draft, message, &told.attachments);
+    let name = document.id.as_str().map_or_else(|| document.id.to_string(), str::to_owned);
+    draft.out.name = if document.epoch > 1 { format!("{name}, epoch {}", document.epoch) } else { name };
+    draft.out.started = document.started_at.as_str().map(str::to_owned);
+    for message in &document.messages {
+        add(&mut draft, message, &document.attachments);
     }
-    if told.messages.is_empty() {
-        let said = content(&told.input, &mut draft.pictures);
-        draft.prompt(&said);
+    if document.messages.is_empty() {
+        let text = content(&document.input, &mut draft.pictures);
+        draft.prompt(&text);
     }
-    let pictures = told.attachments.values().filter(|held| held.starts_with("data:image/"));
+    let pictures = document.attachments.values().filter(|held| held.starts_with("data:image/"));
     pictures.for_each(|picture| draft.pictures.add_url(picture));
-    draft.out.tokens = usage(&told.model_usage);
-    draft.out.retried_errors = told.error_retries.as_ref().map_or(0, Vec::len);
-    draft.out.exit_status = some_text(&told.limit, "/type").map(|limit| format!("limit: {limit}"));
-    if told.error.is_null() {
-        let score = score(&told.scores, scorer);
+    draft.out.tokens = usage(&document.model_usage);
+    draft.out.retried_errors = document.error_retries.as_ref().map_or(0, Vec::len);
+    draft.out.exit_status = some_text(&document.limit, "/type").map(|limit| format!("limit: {limit}"));
+    if document.error.is_null() {
+        let score = score(&document.scores, scorer);
         draft.out.verdict = score.as_ref().map(|(verdict, _)| *verdict);
         draft.out.judge = score.map(|(_, scorer)| format!("the scorer {scorer}"));
     } else {
@@ -194,17 +194,19 @@ fn score(scores: &Value, scorer: Option<&str>) -> Option<(Verdict, String)> {
 }
 
 fn add(draft: &mut Draft<'_>, message: &Value, attachments: &BTreeMap<Cow<'_, str>, Cow<'_, str>>) {
-    let told = resolved(&message["content"], attachments);
+    let content_text = resolved(&message["content"], attachments);
     match text(message, "/role") {
         Some("user") => {
-            let said = content(&told, &mut draft.pictures);
-            draft.prompt(&said);
+            let words = content(&content_text, &mut draft.pictures);
+            draft.prompt(&words);
         }
         // What a solver put there is no reply.
-        Some("assistant") if text(message, "/source") != Some("input") => reply(draft, message, &told),
+        Some("assistant") if text(message, "/source") != Some("input") => {
+            reply(draft, message, &content_text);
+        }
         Some("tool") => {
             let error = some_text(message, "/error/message");
-            let said = content(&told, &mut draft.pictures);
+            let said = content(&content_text, &mut draft.pictures);
             let text_of = if said.is_empty() { error.unwrap_or_default().to_owned() } else { said };
             let failed = has(message, "/error");
             draft.answer(
@@ -225,8 +227,8 @@ fn reply(draft: &mut Draft<'_>, message: &Value, told: &Value) {
             some_text(part, "/reasoning").filter(|_| !hidden).or_else(|| some_text(part, "/summary"));
         draft.think(turn, thought.unwrap_or_default());
     }
-    let said = content(told, &mut draft.pictures);
-    draft.say(turn, &said);
+    let words = content(told, &mut draft.pictures);
+    draft.say(turn, &words);
     for call in list(message, "/tool_calls") {
         let id = text(call, "/id").unwrap_or_default().to_owned();
         let name = text(call, "/function").unwrap_or_default().to_owned();

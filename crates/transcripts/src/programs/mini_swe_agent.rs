@@ -76,8 +76,8 @@ impl Talk<'_> {
                 self.result(message, id.as_deref());
             }
             Some("user") if !has(message, "/extra/interrupt_type") => {
-                let said = content(&message["content"], &mut self.draft.pictures);
-                self.draft.prompt(&said);
+                let words = content(&message["content"], &mut self.draft.pictures);
+                self.draft.prompt(&words);
             }
             None if text(message, "/object") == Some("response") => self.response(message),
             None if text(message, "/type") == Some("function_call_output") => {
@@ -90,8 +90,8 @@ impl Talk<'_> {
     fn malformed(&mut self, response: &Value) {
         let turn = self.draft.new_turn(text(response, "/id"));
         let message = &response["choices"][0]["message"];
-        let said = content(&message["content"], &mut self.draft.pictures);
-        self.draft.say(turn, &said);
+        let words = content(&message["content"], &mut self.draft.pictures);
+        self.draft.say(turn, &words);
         self.draft.think(turn, text(message, "/reasoning_content").unwrap_or_default());
         self.draft.at(turn).malformed = true;
         self.draft.at(turn).tokens = tokens(response);
@@ -101,8 +101,8 @@ impl Talk<'_> {
         self.messages += 1;
         let turn = self.draft.new_turn(text(message, "/extra/response/id"));
         self.draft.think(turn, text(message, "/reasoning_content").unwrap_or_default());
-        let said = content(&message["content"], &mut self.draft.pictures);
-        self.draft.say(turn, &said);
+        let words = content(&message["content"], &mut self.draft.pictures);
+        self.draft.say(turn, &words);
         let calls = list(message, "/tool_calls");
         for call in calls {
             let (id, name) =
@@ -136,8 +136,8 @@ impl Talk<'_> {
         for item in list(message, "/output") {
             match text(item, "/type") {
                 Some("message") => {
-                    let said = content(&item["content"], &mut self.draft.pictures);
-                    self.draft.say(turn, &said);
+                    let words = content(&item["content"], &mut self.draft.pictures);
+                    self.draft.say(turn, &words);
                 }
                 Some("reasoning") => {
                     let thoughts = list(item, "/summary").iter().filter_map(|part| some_text(part, "/text"));
@@ -157,11 +157,11 @@ impl Talk<'_> {
 
     fn result(&mut self, message: &Value, id: Option<&str>) {
         let Some(id) = id else { return };
-        let told = message.get("content").or_else(|| message.get("output")).unwrap_or(&Value::Null);
-        let told = content(told, &mut self.draft.pictures);
-        let shown: Option<Value> = serde_json::from_str(&told).ok();
+        let raw = message.get("content").or_else(|| message.get("output")).unwrap_or(&Value::Null);
+        let content_text = content(raw, &mut self.draft.pictures);
+        let shown: Option<Value> = serde_json::from_str(&content_text).ok();
         let of_shown = shown.as_ref().and_then(|shown| text(shown, "/output"));
-        let text_of = text(message, "/extra/raw_output").or(of_shown).unwrap_or(&told);
+        let text_of = text(message, "/extra/raw_output").or(of_shown).unwrap_or(&content_text);
         let code = at(message, "/extra/returncode").and_then(Value::as_i64).unwrap_or_default();
         let answer = Answer { text: text_of.to_owned(), failed: code != 0 };
         self.draft.answer(id, &answer);

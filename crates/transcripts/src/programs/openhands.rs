@@ -66,7 +66,7 @@ fn events(path: &Path) -> Result<Vec<Value>, ReadError> {
     files.iter().map(|file| document::read(file, PROGRAM)).collect()
 }
 
-/// Whether the events name the ones before them.
+/// Returns whether the events name the ones before them.
 fn chained(events: &[Value]) -> bool {
     events.iter().skip(1).all(|event| has(event, "/parent_id"))
 }
@@ -113,11 +113,11 @@ fn whole(out: &mut Transcript, state: &Value) {
 fn usages<'s>(state: &'s Value, of: Option<&str>) -> Vec<&'s Value> {
     let uses = at(state, "/stats/usage_to_metrics").and_then(Value::as_object);
     let uses = uses.into_iter().flatten().filter(|(name, _)| of.is_none_or(|of| of == *name));
-    let mut known = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     uses.flat_map(|(_, metrics)| list(metrics, "/token_usages"))
         .filter(|usage| {
             let id = text(usage, "/response_id").unwrap_or_default();
-            id.is_empty() || known.insert(id.to_owned())
+            id.is_empty() || seen.insert(id.to_owned())
         })
         .collect()
 }
@@ -155,14 +155,14 @@ fn add(draft: &mut Draft<'_>, event: &Value) {
         "ActionEvent" => action(draft, event),
         "MessageEvent" => message(draft, event),
         "ObservationEvent" => {
-            let told = content(&event["observation"]["content"], &mut draft.pictures);
+            let content_text = content(&event["observation"]["content"], &mut draft.pictures);
             let failed = is_true(event, "/observation/is_error");
             let id = text(event, "/action_id").filter(|id| draft.knows(id)).unwrap_or(call_id);
-            draft.answer(id, &Answer { text: told, failed });
+            draft.answer(id, &Answer { text: content_text, failed });
         }
         "AgentErrorEvent" => {
-            let told = text(event, "/error").unwrap_or_default().to_owned();
-            draft.answer(call_id, &Answer { text: told, failed: true });
+            let error_text = text(event, "/error").unwrap_or_default().to_owned();
+            draft.answer(call_id, &Answer { text: error_text, failed: true });
         }
         "UserRejectObservation" => {
             let told = text(event, "/rejection_reason").unwrap_or_default().to_owned();
@@ -179,8 +179,8 @@ fn action(draft: &mut Draft<'_>, event: &Value) {
     let reply = text(event, "/llm_response_id").or_else(|| text(event, "/id")).unwrap_or_default();
     let turn = draft.turn(reply);
     think(draft, turn, event);
-    let said = content(&event["thought"], &mut draft.pictures);
-    draft.say(turn, &said);
+    let words = content(&event["thought"], &mut draft.pictures);
+    draft.say(turn, &words);
     let name = text(event, "/tool_name").unwrap_or_default().to_owned();
     let told = arguments(&event["tool_call"]["arguments"]);
     let lost = !has(event, "/action")
@@ -205,14 +205,14 @@ fn think(draft: &mut Draft<'_>, turn: usize, event: &Value) {
 }
 
 fn message(draft: &mut Draft<'_>, event: &Value) {
-    let said = content(&event["llm_message"]["content"], &mut draft.pictures);
+    let words = content(&event["llm_message"]["content"], &mut draft.pictures);
     match text(event, "/source") {
-        Some("user") => draft.prompt(&said),
+        Some("user") => draft.prompt(&words),
         Some("agent") => {
             let reply = text(event, "/llm_response_id").or_else(|| text(event, "/id")).unwrap_or_default();
             let turn = draft.turn(reply);
             think(draft, turn, &event["llm_message"]);
-            draft.say(turn, &said);
+            draft.say(turn, &words);
             draft.out.final_answer = None;
         }
         _ => {}

@@ -85,13 +85,14 @@ impl Session<'_> {
         let mut pictures = Pictures::default();
         match text(message, "/role") {
             Some("user") => {
-                let said = content(&message["content"], &mut pictures);
-                Entry::Prompt(self.texts.keep(&said), pictures)
+                let words = content(&message["content"], &mut pictures);
+                Entry::Prompt(self.texts.keep(&words), pictures)
             }
             Some("toolResult") => {
-                let told = content(&message["content"], &mut pictures);
+                let content_text = content(&message["content"], &mut pictures);
                 let id = text(message, "/toolCallId").unwrap_or_default().to_owned();
-                let answer = Answer { text: self.texts.keep(&told), failed: is_true(message, "/isError") };
+                let answer =
+                    Answer { text: self.texts.keep(&content_text), failed: is_true(message, "/isError") };
                 Entry::Answer(id, answer, pictures)
             }
             Some("assistant") => {
@@ -176,9 +177,9 @@ impl Session<'_> {
                 Entry::Reply(turn, _) => turn.tokens,
                 Entry::Prompt(..) | Entry::Answer(..) | Entry::Other => None,
             });
-            let told: Vec<Tokens> = replies.collect();
-            out.spent = (!told.is_empty())
-                .then(|| told.iter().fold(Tokens::default(), |sum, tokens| sum.plus(*tokens)));
+            let counts: Vec<Tokens> = replies.collect();
+            out.spent = (!counts.is_empty())
+                .then(|| counts.iter().fold(Tokens::default(), |sum, tokens| sum.plus(*tokens)));
         }
         out
     }

@@ -114,14 +114,14 @@ fn on_path(trace: &Value, path: &[usize], texts: &Texts) -> Transcript {
         match text(message, "/role") {
             Some("assistant") if is_true(node, "/sampled") => reply(&mut draft, message),
             Some("user") => {
-                let said = content(&message["content"], &mut draft.pictures);
-                draft.prompt(&said);
+                let words = content(&message["content"], &mut draft.pictures);
+                draft.prompt(&words);
             }
             Some("tool") => {
-                let told = content(&message["content"], &mut draft.pictures);
-                let failed = tells_failure(&told);
+                let content_text = content(&message["content"], &mut draft.pictures);
+                let failed = tells_failure(&content_text);
                 let id = text(message, "/tool_call_id").unwrap_or_default();
-                draft.answer(id, &Answer { text: told, failed });
+                draft.answer(id, &Answer { text: content_text, failed });
             }
             _ => {}
         }
@@ -133,8 +133,8 @@ fn on_path(trace: &Value, path: &[usize], texts: &Texts) -> Transcript {
 fn reply(draft: &mut Draft<'_>, message: &Value) {
     let turn = draft.new_turn(None);
     draft.think(turn, text(message, "/reasoning_content").unwrap_or_default());
-    let said = content(&message["content"], &mut draft.pictures);
-    draft.say(turn, &said);
+    let words = content(&message["content"], &mut draft.pictures);
+    draft.say(turn, &words);
     for call in list(message, "/tool_calls") {
         let name = text(call, "/name").or_else(|| text(call, "/function/name")).unwrap_or_default();
         let told = call.get("arguments").or_else(|| at(call, "/function/arguments"));

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::session::{SessionPlan, Sessions};
-use super::do_setup::check_screen;
+use crate::commands::session::setup::check_screen;
 use crate::failure::Failure;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;

@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Acp;
 use super::tool_servers::ToolServers;
-use crate::commands::client_session::{SessionClient, client_session};
-use crate::commands::do_chat::Chat;
-use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
 use crate::commands::editor::Editor;
 use crate::commands::interrupts::SessionInterrupts;
+use crate::commands::session::chat::Chat;
+use crate::commands::session::client::{ClientWiring, ClientWorld, serve_client};
+use crate::commands::session::client_session::{SessionClient, client_session};
 use crate::models::Models;
 use crate::settings::config::Config;
 use crate::{terminal, wire};

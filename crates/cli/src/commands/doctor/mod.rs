@@ -275,9 +275,10 @@ fn as_administrator(words: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new(if root { words[0] } else { "sudo" });
     let arguments = if root { &words[1..] } else { words };
     let status = command.args(arguments).status();
-    match status.kind(Kind::Environment)?.success() {
-        true => Ok(()),
-        false => Err(Failure::say(Kind::Environment, format!("`{}` failed", words.join(" ")))),
+    if status.kind(Kind::Environment)?.success() {
+        Ok(())
+    } else {
+        Err(Failure::say(Kind::Environment, format!("`{}` failed", words.join(" "))))
     }
 }
 

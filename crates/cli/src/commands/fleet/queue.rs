@@ -145,9 +145,10 @@ fn show(status: &QueueStatus) {
     }
     for one in &status.experiments {
         let leader = one.leader.as_ref().map_or_else(String::new, |leader| format!(", led by {leader}"));
-        let spent = match one.learning_usd > 0.0 {
-            true => format!(", learning cost ${:.2}", one.learning_usd),
-            false => String::new(),
+        let spent = if one.learning_usd > 0.0 {
+            format!(", learning cost ${:.2}", one.learning_usd)
+        } else {
+            String::new()
         };
         terminal::line(format_args!("experiment {}: {}{leader}{spent}", one.experiment, one.state));
         if let Some(cap) = &one.learning_waits_for {

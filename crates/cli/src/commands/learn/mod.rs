@@ -256,7 +256,7 @@ fn locked_suite(arguments: &Learn) -> Result<LockedSuite, Failure> {
     let suite = crate::suite::load(named)?;
     let split = arguments.split.clone().unwrap_or_else(|| suite.root.join(SPLIT_FILE));
     if arguments.split.is_none() && !split.is_file() {
-        return Err(crate::commands::split::unlocked(&suite, named));
+        return Err(crate::commands::installation::split::unlocked(&suite, named));
     }
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     lock.check_suite(&suite).kind(Kind::Config)?;

@@ -20,12 +20,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
-use crate::commands::client_session::{SessionClient, SharedWorld, client_session};
-use crate::commands::do_chat::Chat;
-use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
-use crate::commands::do_setup::check_screen;
 use crate::commands::interrupts::SessionInterrupts;
 use crate::commands::mcp::streams::serve_streams;
+use crate::commands::session::chat::Chat;
+use crate::commands::session::client::{ClientWiring, ClientWorld, serve_client};
+use crate::commands::session::client_session::{SessionClient, SharedWorld, client_session};
+use crate::commands::session::setup::check_screen;
 use crate::failure::Failure;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;

@@ -37,10 +37,7 @@ pub(super) fn selected(
         tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
     }
     let tasks = arguments.pick.narrow(&loaded.suite, config, Some(tasks))?.unwrap_or_default();
-    match tasks.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
-        false => Ok(tasks),
-    }
+    if tasks.is_empty() { Err(Failure::say(Kind::NothingMatched, "no task is selected")) } else { Ok(tasks) }
 }
 
 /// Returns the tasks for which the arm has an eligible skill; prints the others.

@@ -15,8 +15,8 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::commands::look::view::last_attempt;
 use crate::commands::trace::read::ReadTraces;
-use crate::commands::view::last_attempt;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 

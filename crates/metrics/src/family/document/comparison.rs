@@ -176,8 +176,8 @@ pub(crate) fn compare_without_empty_lines(case: &MetricInput<'_>) -> Result<Scor
     } else {
         found == wanted
     };
-    let told = if same { "equal" } else { "different" };
-    Ok(Score::of(same, format!("the paragraphs that are not empty are {told}")))
+    let explanation = if same { "equal" } else { "different" };
+    Ok(Score::of(same, format!("the paragraphs that are not empty are {explanation}")))
 }
 
 /// Compares the paragraphs that both documents have.
@@ -234,8 +234,8 @@ pub(crate) fn tables(case: &MetricInput<'_>) -> Result<Score, MetricError> {
                 let expected = others.get(place).ok_or_else(|| missing(wanted))?.trim();
                 if text != expected {
                     let (row, column) = (place / columns, place % columns);
-                    let told = format!("cell {row}, {column} of table {number} is {}", quote(text));
-                    return Ok(Score::none(format!("{told}, expected {}", quote(expected))));
+                    let message = format!("cell {row}, {column} of table {number} is {}", quote(text));
+                    return Ok(Score::none(format!("{message}, expected {}", quote(expected))));
                 }
             }
         }
@@ -330,8 +330,8 @@ pub(crate) fn highlighted_text(case: &MetricInput<'_>) -> Result<Score, MetricEr
     let found = highlighted(pair.found).map_err(upstream_error)?;
     let wanted = highlighted(pair.wanted).map_err(task_error)?;
     let same = found == wanted;
-    let told = if same { "the highlighted texts are equal" } else { "the highlighted texts differ" };
-    Ok(Score::of(same, told))
+    let explanation = if same { "the highlighted texts are equal" } else { "the highlighted texts differ" };
+    Ok(Score::of(same, explanation))
 }
 
 fn highlighted(file: &FileRef) -> Result<BTreeSet<String>, String> {

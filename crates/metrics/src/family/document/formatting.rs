@@ -60,8 +60,8 @@ pub(crate) fn equation(case: &MetricInput<'_>) -> Result<Score, MetricError> {
         with_both(case, |found, wanted| {
             let has = |run: Node<'_, '_>| run.descendants().any(|node| is(node, "object"));
             let same = aligned_runs(found, wanted)?.into_iter().any(|(run, other)| has(run) && has(other));
-            let told = if same { "an object" } else { "no object" };
-            Ok(Score::of(same, format!("{told} at the place of an expected one")))
+            let explanation = if same { "an object" } else { "no object" };
+            Ok(Score::of(same, format!("{explanation} at the place of an expected one")))
         })
     })
 }
@@ -72,8 +72,9 @@ pub(crate) fn has_images(case: &MetricInput<'_>) -> Result<Score, MetricError> {
         let has = |word: &Word<'_>, run: Node<'_, '_>| word.source(run).contains("graphicData");
         let pairs = aligned_runs(found, wanted)?;
         let differ = pairs.into_iter().any(|(run, other)| has(found, run) != has(wanted, other));
-        let told = if differ { "a picture is missing or unexpected" } else { "pictures are where expected" };
-        Ok(Score::of(!differ, told))
+        let explanation =
+            if differ { "a picture is missing or unexpected" } else { "pictures are where expected" };
+        Ok(Score::of(!differ, explanation))
     })
 }
 
@@ -130,8 +131,8 @@ pub(crate) fn highlighted_words(case: &MetricInput<'_>) -> Result<Score, MetricE
         };
         let found = OpenText::open(pair.found).and_then(|document| document.has_span_background("#ffff00"));
         let highlighted = found.map_err(crate::scoring::upstream_error)?;
-        let told = if highlighted { "a span is highlighted" } else { "no span is highlighted" };
-        Ok(Score::of(!highlighted, told))
+        let explanation = if highlighted { "a span is highlighted" } else { "no span is highlighted" };
+        Ok(Score::of(!highlighted, explanation))
     })
 }
 

@@ -97,8 +97,8 @@ pub(crate) fn tab_stops(case: &MetricInput<'_>) -> Result<Score, MetricError> {
         let paragraphs: Vec<_> = found.paragraphs()?.into_iter().filter(has_text).collect();
         let others: Vec<_> = wanted.paragraphs()?.into_iter().filter(has_text).collect();
         if paragraphs.len() != others.len() {
-            let told = format!("{} paragraphs with text, expected {}", paragraphs.len(), others.len());
-            return Ok(Score::none(told));
+            let message = format!("{} paragraphs with text, expected {}", paragraphs.len(), others.len());
+            return Ok(Score::none(message));
         }
         if let Some(wrong) = wrong_words(case, &paragraphs)? {
             return Ok(Score::none(wrong));

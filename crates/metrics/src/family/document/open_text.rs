@@ -25,16 +25,16 @@ pub(super) struct OpenText {
 impl OpenText {
     /// Opens a document: the manifest decides which of its parts are read.
     pub(super) fn open(file: &FileRef) -> Result<Self, String> {
-        let told = |why: String| format!("{}: {why}", file.name);
-        let mut archive = Archive::open(&file.bytes).map_err(told)?;
-        let manifest = archive.text("META-INF/manifest.xml").map_err(told)?;
-        let manifest = manifest.ok_or_else(|| told("it has no manifest".into()))?;
-        let listed = entries(&manifest).map_err(told)?;
+        let failed = |why: String| format!("{}: {why}", file.name);
+        let mut archive = Archive::open(&file.bytes).map_err(failed)?;
+        let manifest = archive.text("META-INF/manifest.xml").map_err(failed)?;
+        let manifest = manifest.ok_or_else(|| failed("it has no manifest".into()))?;
+        let listed = entries(&manifest).map_err(failed)?;
         let names = archive.names();
         for name in listed.iter().filter(|name| !name.ends_with('/') && !name.starts_with("Object ")) {
             let is_text = matches!(name.as_str(), "settings.xml" | "meta.xml" | "content.xml" | "styles.xml");
             if !is_text && !names.contains(name) {
-                return Err(told(format!("{name} is missing")));
+                return Err(failed(format!("{name} is missing")));
             }
         }
         let mut parts = Vec::new();
@@ -42,8 +42,8 @@ impl OpenText {
             if !listed.iter().any(|listed| listed == name) {
                 continue;
             }
-            let Some(text) = archive.text(name).map_err(told)? else { continue };
-            xml::read(&text).map_err(|why| told(format!("{name}: {why}")))?;
+            let Some(text) = archive.text(name).map_err(failed)? else { continue };
+            xml::read(&text).map_err(|why| failed(format!("{name}: {why}")))?;
             parts.push(text);
         }
         Ok(Self { parts })

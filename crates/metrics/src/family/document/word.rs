@@ -38,18 +38,18 @@ pub(super) struct Word<'f> {
 impl<'a> WordFile<'a> {
     /// Opens a document. `is_expected` tells whose fault its errors are: the task's, or the result's.
     pub(super) fn open(file: &'a FileRef, is_expected: bool) -> Result<Self, String> {
-        let told = |why: String| format!("{}: {why}", file.name);
-        let package = Package::open(&file.bytes, MissingPart::Broken).map_err(told)?;
-        let main = package.main_part().map_err(told)?;
+        let failed = |why: String| format!("{}: {why}", file.name);
+        let package = Package::open(&file.bytes, MissingPart::Broken).map_err(failed)?;
+        let main = package.main_part().map_err(failed)?;
         if package.content_type(&main) != Some(MAIN_TYPE) {
-            return Err(told("it is no word-processor document".into()));
+            return Err(failed("it is no word-processor document".into()));
         }
         for (part, kind) in package.parts() {
             if PARSED.iter().any(|parsed| kind.ends_with(parsed)) || kind.ends_with("core-properties+xml") {
-                xml::read(&package.text(part).map_err(told)?).map_err(told)?;
+                xml::read(&package.text(part).map_err(failed)?).map_err(failed)?;
             }
         }
-        let text = package.text(&main).map_err(told)?;
+        let text = package.text(&main).map_err(failed)?;
         Ok(Self { package, main, text, is_expected })
     }
 

@@ -25,6 +25,10 @@ pub(super) fn pixels(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
 }
 
 /// Scales a picture in red, green and blue to a square in grey.
+///
+/// # Errors
+///
+/// Fails if the picture cannot be scaled to this size.
 pub fn grey_thumbnail(width: usize, height: usize, pixels: Vec<u8>, side: usize) -> Result<Vec<u8>, String> {
     let picture = Raster {
         mode: raster::Mode::Rgb,

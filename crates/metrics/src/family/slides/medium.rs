@@ -37,6 +37,10 @@ impl SlideMedium {
 }
 
 /// Returns a slide's first sound, or the picture of its background; slides count from 1.
+///
+/// # Errors
+///
+/// Fails if the presentation cannot be read or lacks a medium that its slide names. A slide without such a medium is no error.
 pub fn medium_in_slide(
     wanted: SlideMedium,
     presentation: &[u8],

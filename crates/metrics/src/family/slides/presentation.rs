@@ -59,8 +59,8 @@ impl<'a> Presentation<'a> {
             return Err(fault("it is no presentation".into()));
         }
         for (part, _) in package.parts().filter(|(_, kind)| is_parsed(kind)) {
-            let told = |why: String| fault(format!("{part}: {why}"));
-            xml::read(&package.text(part).map_err(told)?).map_err(told)?;
+            let failed = |why: String| fault(format!("{part}: {why}"));
+            xml::read(&package.text(part).map_err(failed)?).map_err(failed)?;
         }
         let main_text = package.text(&main).map_err(fault)?;
         let slides = slide_parts(&package, &main, &main_text).map_err(fault)?;

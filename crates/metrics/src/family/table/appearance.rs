@@ -66,7 +66,7 @@ impl Sheet {
         Ok(found)
     }
 
-    /// Whether a merged cell covers the cell.
+    /// Returns whether a merged cell covers the cell.
     fn covers(&self, place: CellRef) -> bool {
         self.merged.iter().any(|range| range.has(place) && range.from != place)
     }

@@ -153,27 +153,27 @@ fn differences(found: &Value, wanted: &Value) -> Difference {
     let (Some(have), Some(want)) = (found.as_object(), wanted.as_object()) else {
         return Some(format!("found {}, expected {}", show(found), show(wanted)));
     };
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for (key, wanted) in want {
         match have.get(key) {
-            None => told.push(format!("{key} is absent, expected {}", show(wanted))),
+            None => messages.push(format!("{key} is absent, expected {}", show(wanted))),
             Some(found) if !value::equal(found, wanted) => {
-                told.push(format!("{key} is {}, expected {}", show(found), show(wanted)));
+                messages.push(format!("{key} is {}, expected {}", show(found), show(wanted)));
             }
             Some(_) => {}
         }
     }
-    told.extend(
+    messages.extend(
         have.iter()
             .filter(|(key, _)| !want.contains_key(*key))
             .map(|(key, _)| format!("{key} is unexpected")),
     );
-    let more = told.len().saturating_sub(3);
-    told.truncate(3);
+    let more = messages.len().saturating_sub(3);
+    messages.truncate(3);
     if more > 0 {
-        told.push(format!("and {more} more"));
+        messages.push(format!("and {more} more"));
     }
-    Some(told.join("; "))
+    Some(messages.join("; "))
 }
 
 /// Returns the property names that a rule asks for.

@@ -248,8 +248,8 @@ impl<'t> Reader<'t> {
         let is_cell = word.split(':').all(|cell| place(cell.rsplit('!').next().unwrap_or(cell)).is_some());
         let range =
             Range::parse(word).filter(|_| is_cell).ok_or_else(|| format!("{word:?} is not supported"))?;
-        let known = self.ranges.iter().position(|known| *known == range);
-        Ok(Expr::Named(known.unwrap_or_else(|| {
+        let existing = self.ranges.iter().position(|existing| *existing == range);
+        Ok(Expr::Named(existing.unwrap_or_else(|| {
             self.ranges.push(range);
             self.ranges.len() - 1
         })))
@@ -276,8 +276,9 @@ impl<'t> Reader<'t> {
 
     fn call(&mut self, name: &str) -> Result<Expr, String> {
         let upper = name.to_ascii_uppercase();
-        let known = FUNCTIONS.iter().find(|(known, _)| *known == upper).map(|(_, function)| *function);
-        let function = known.ok_or_else(|| format!("unknown function {name}"))?;
+        let existing =
+            FUNCTIONS.iter().find(|(existing, _)| *existing == upper).map(|(_, function)| *function);
+        let function = existing.ok_or_else(|| format!("unknown function {name}"))?;
         self.take(&["("]);
         let mut arguments = Vec::new();
         if self.take(&[")"]).is_some() {

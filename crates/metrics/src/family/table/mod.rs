@@ -72,6 +72,10 @@ fn check(books: &TableComparison<'_, '_>, kind: &str, rule: &Value) -> Result<Di
 }
 
 /// Returns the last row of a workbook's first sheet as strings; blank cells are `nan`.
+///
+/// # Errors
+///
+/// Fails if the workbook cannot be read.
 pub fn last_row(file: &FileRef) -> Result<Vec<String>, String> {
     let reading = CompatProbe::new(Compat::default());
     let book = Workbook::open(file, &reading)?;

@@ -76,8 +76,8 @@ pub(super) struct Workbook<'a> {
 impl<'a> Workbook<'a> {
     /// Opens a workbook.
     pub(super) fn open(file: &'a FileRef, reading: &'a CompatProbe) -> Result<Self, String> {
-        let told = |why: String| format!("{}: {why}", file.name);
-        let archive = Archive::open(&file.bytes).map_err(told)?;
+        let failed = |why: String| format!("{}: {why}", file.name);
+        let archive = Archive::open(&file.bytes).map_err(failed)?;
         let mut book = Self {
             file,
             reading,
@@ -94,18 +94,18 @@ impl<'a> Workbook<'a> {
             raw_shared: Vec::new(),
             styles: Styles::default(),
         };
-        book.read_workbook().map_err(told)?;
-        book.read_shared().map_err(told)?;
-        if let Some(text) = book.part("xl/styles.xml").map_err(told)? {
-            book.styles = Styles::read(&xml::read(&text).map_err(told)?);
+        book.read_workbook().map_err(failed)?;
+        book.read_shared().map_err(failed)?;
+        if let Some(text) = book.part("xl/styles.xml").map_err(failed)? {
+            book.styles = Styles::read(&xml::read(&text).map_err(failed)?);
         }
         Ok(book)
     }
 
     /// Returns a part's text, if the part exists.
     pub(super) fn part(&self, path: &str) -> Result<Option<Rc<str>>, String> {
-        let known = self.texts.borrow().get(path).map(Rc::clone);
-        let text = match known {
+        let existing = self.texts.borrow().get(path).map(Rc::clone);
+        let text = match existing {
             Some(text) => Some(text),
             None => self.archive.borrow_mut().text(path)?.map(Rc::<str>::from),
         };

@@ -22,7 +22,7 @@ pub(super) fn clean(text: &str) -> String {
     quoted.map_or(text, inner).to_lowercase()
 }
 
-/// Whether a text holds a phrase. `alone` asks for a phrase of one character as a word by itself.
+/// Returns whether a text holds a phrase. `alone` asks for a phrase of one character as a word by itself.
 pub(super) fn includes(phrase: &str, text: &str, alone: bool) -> Result<bool, MetricError> {
     let (phrase, text) = (clean(phrase), clean(text));
     let mut characters = phrase.chars();

@@ -21,10 +21,10 @@ fn resolved(name: &str) -> String {
     // The longest beginning that is a name counts, but none of one character.
     let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]).skip(2).collect::<Vec<_>>();
     let whole = named(name).map(|text| (text, name.len()));
-    let known = whole.or_else(|| {
+    let existing = whole.or_else(|| {
         ends.iter().rev().filter(|end| **end < name.len()).find_map(|end| Some((named(&name[..*end])?, *end)))
     });
-    known.map_or_else(|| format!("&{name}"), |(text, end)| text + &name[end..])
+    existing.map_or_else(|| format!("&{name}"), |(text, end)| text + &name[end..])
 }
 
 /// Returns the characters of a name, which has its semicolon where it must have one.
@@ -53,7 +53,7 @@ fn of_number(digits: &str) -> String {
     character.map(String::from).unwrap_or_default()
 }
 
-/// Whether a number of a reference stands for nothing at all.
+/// Returns whether a number of a reference stands for nothing at all.
 fn is_no_character(number: u32) -> bool {
     let last = number <= 0x0010_ffff && matches!(number & 0xffff, 0xfffe | 0xffff);
     matches!(number, 0x1..=0x8 | 0xb | 0xe..=0x1f | 0x7f | 0xfdd0..=0xfdef) || last

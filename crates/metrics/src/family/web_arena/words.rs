@@ -50,7 +50,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     SUBSTITUTIONS.iter().filter_map(|(pattern, by)| Some((Regex::new(pattern).ok()?, *by))).collect()
 });
 
-/// Whether a text in lower case has a word of this one character.
+/// Returns whether a text in lower case has a word of this one character.
 pub(super) fn has_word(text: &str, word: char) -> Result<bool, MetricError> {
     if !text.contains(word) {
         return Ok(false);
@@ -121,7 +121,7 @@ fn full_stops(text: &str, word: char) -> Vec<FullStop> {
     found
 }
 
-/// Whether a sentence goes on after a number with a full stop: before a word in lower case, and before punctuation.
+/// Returns whether a sentence goes on after a number with a full stop: before a word in lower case, and before punctuation.
 fn continues(next: &str) -> bool {
     let word = next.split(|c: char| is_space(c) || ".,;:!?)".contains(c)).next().unwrap_or_default();
     let is_lower = next.starts_with(char::is_lowercase) && !SENTENCE_STARTS.contains(&word);

@@ -40,6 +40,10 @@ pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<Gett
 }
 
 /// Returns a machine's accessibility tree in OSWorld's XML format.
+///
+/// # Errors
+///
+/// Fails if the machine has no accessibility tree, or is lost.
 pub async fn tree_document(machine: &dyn Machine) -> Result<String, MachineError> {
     match machine.tree_document().await? {
         Some(document) => Ok(document),
@@ -48,6 +52,10 @@ pub async fn tree_document(machine: &dyn Machine) -> Result<String, MachineError
 }
 
 /// Returns the text of a machine's focused terminal, or of the first one; `None` where none is open.
+///
+/// # Errors
+///
+/// Fails if the machine has no accessibility tree, or is lost.
 pub async fn terminal_text(machine: &dyn Machine) -> Result<Option<String>, MachineError> {
     let tree = machine.tree(&BUDGET).await?;
     let mut terminals: Vec<&UiNode> =

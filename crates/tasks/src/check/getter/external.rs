@@ -216,8 +216,8 @@ pub(super) async fn wallpaper(
 ) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "vm_wallpaper";
     let name = spec.get("dest").and_then(Value::as_str).unwrap_or("wallpaper");
-    let asked = Command::new(["gsettings", "get", "org.gnome.desktop.background", "picture-uri"]).apart();
-    let output = match context.machine.run(&asked).await {
+    let command = Command::new(["gsettings", "get", "org.gnome.desktop.background", "picture-uri"]).apart();
+    let output = match context.machine.run(&command).await {
         Err(MachineError::MissingProgram(program)) => {
             return Ok(GetterOutput::absent(format!("{program} is not installed")));
         }

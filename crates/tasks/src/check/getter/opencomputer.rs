@@ -17,12 +17,12 @@ const DEADLINE: Duration = Duration::from_secs(90);
 /// The runner itself bounds what it prints of an answer.
 const KEPT: u64 = 256 << 10;
 
-/// Whether a model has to judge this check.
+/// Returns whether a model has to judge this check.
 pub(crate) fn is_judged_by_model(spec: &Value) -> bool {
     spec["check"]["judge"] == "llm"
 }
 
-/// Whether a model has to judge this check by pictures of the screen alone, which is not done.
+/// Returns whether a model has to judge this check by pictures of the screen alone, which is not done.
 pub(crate) fn is_judged_by_pictures(spec: &Value) -> bool {
     is_judged_by_model(spec) && spec["check"]["command"].is_null()
 }

@@ -56,8 +56,8 @@ pub(super) async fn harbor(spec: &Value, context: &CollectContext<'_>) -> Result
             Err(error) => return Err(machine_error(GETTER)(error)),
         };
     }
-    let said = format!("{}{}", output.stdout_text(), String::from_utf8_lossy(&output.stderr));
-    let mut look = GetterOutput::value(json!({"rewards": found, "output": said})).of(script);
+    let output_text = format!("{}{}", output.stdout_text(), String::from_utf8_lossy(&output.stderr));
+    let mut look = GetterOutput::value(json!({"rewards": found, "output": output_text})).of(script);
     look.code = Some(output.code);
     Ok(look)
 }

@@ -29,8 +29,9 @@ pub(super) async fn config(spec: &Value, context: &CollectContext<'_>) -> Result
     let asked = with_pyautogui(context.machine, words).await.map_err(machine_error(GETTER))?;
     let done = context.machine.run(&asked).await.map_err(machine_error(GETTER))?;
     if done.code != 0 {
-        let said = String::from_utf8_lossy(&done.stderr);
-        let what = format!("keyboard input, which failed: {}", said.lines().last().unwrap_or_default());
+        let output_text = String::from_utf8_lossy(&done.stderr);
+        let what =
+            format!("keyboard input, which failed: {}", output_text.lines().last().unwrap_or_default());
         return Err(CollectError::Missing { getter: GETTER.into(), what });
     }
     let deadline = context.clock.mono() + WRITE_DEADLINE;

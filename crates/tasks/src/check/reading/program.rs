@@ -133,12 +133,16 @@ pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<
         if status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&messages).trim().to_owned();
-        if said.starts_with("bwrap:") || said.starts_with("prlimit:") {
-            return Err(ProgramError::Start(said));
+        let output_text = String::from_utf8_lossy(&messages).trim().to_owned();
+        if output_text.starts_with("bwrap:") || output_text.starts_with("prlimit:") {
+            return Err(ProgramError::Start(output_text));
         }
-        let why = format!("{}: {status}: {said}", run.program);
-        Err(if reached_bound(status, &said) { ProgramError::Bound(why) } else { ProgramError::Refused(why) })
+        let why = format!("{}: {status}: {output_text}", run.program);
+        Err(if reached_bound(status, &output_text) {
+            ProgramError::Bound(why)
+        } else {
+            ProgramError::Refused(why)
+        })
     };
     match tokio::time::timeout(DEADLINE, work).await {
         Ok(done) => done,
@@ -148,7 +152,7 @@ pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<
     }
 }
 
-/// Whether a program ended because of a bound of time or memory, or of the size of a picture. `bwrap` ends with 128 more than the
+/// Returns whether a program ended because of a bound of time or memory, or of the size of a picture. `bwrap` ends with 128 more than the
 /// number of the signal that ended the program.
 fn reached_bound(status: ExitStatus, said: &str) -> bool {
     const KILLED: i32 = 128 + 9;

@@ -117,8 +117,8 @@ pub(super) fn record(clone: &Path) -> Result<Plan, ConversionError> {
         io::ErrorKind::TimedOut => bad(&core, format!("its code took more than {} s", DEADLINE.as_secs())),
         _ => ConversionError::Io { path: core.clone(), source: error },
     })?;
-    let said = String::from_utf8_lossy(&errors);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    let output_text = String::from_utf8_lossy(&errors);
+    let last = output_text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
     if status.code() == Some(OTHER_FORM) {
         let (file, problem) = last.split_once(": ").unwrap_or(("", last));
         return Err(bad(&clone.join(file), problem.to_owned()));

@@ -256,7 +256,7 @@ impl<'t> Session<'t> {
     }
 }
 
-/// Whether a line of the assistant is the program's own.
+/// Returns whether a line of the assistant is the program's own.
 fn is_synthetic(line: &Line<'_>, message: &Value) -> bool {
     line.is_api_error_message == Some(true) || text(message, "/model") == Some("<synthetic>")
 }
@@ -326,7 +326,7 @@ fn said(message: &Value, draft: &mut Draft<'_>) -> String {
     }
 }
 
-/// Whether a person wrote a line of the user.
+/// Returns whether a person wrote a line of the user.
 fn is_persons(line: &Line<'_>, words: &str) -> bool {
     let marked = line.is_meta == Some(true)
         || line.is_compact_summary == Some(true)

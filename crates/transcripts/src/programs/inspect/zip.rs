@@ -22,7 +22,7 @@ pub(super) struct Archive {
     zip: ZipArchive<File>,
 }
 
-/// Whether a ZIP file holds a log.
+/// Returns whether a ZIP file holds a log.
 pub(crate) fn is_log(path: &Path) -> Result<bool, ReadError> {
     let archive = Archive::open(path)?;
     let holds = |name: &str| archive.zip.index_for_name(name).is_some();

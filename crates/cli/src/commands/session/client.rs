@@ -6,10 +6,10 @@ use std::sync::Arc;
 use apprentice_harness::tool::mcp::CallableTool;
 use apprentice_protocol::{Clock, Monitors};
 
-use super::do_chat::Chat;
-use super::do_learning::Learning;
-use super::do_task::{Conversation, Do, Wiring, record};
-use super::editor::Editor;
+use super::chat::Chat;
+use super::learning::Learning;
+use super::task::{Conversation, Do, Wiring, record};
+use crate::commands::editor::Editor;
 use crate::commands::forecast::SpendingArgs;
 use crate::failure::Failure;
 use crate::models::Models;
@@ -18,32 +18,32 @@ use crate::settings::config::Config;
 use crate::terminal::event_printer::EventListener;
 
 /// What a client's session begins with.
-pub(super) struct ClientWorld<'a> {
-    pub(super) model: &'a str,
-    pub(super) app: Option<&'a String>,
-    pub(super) url: Option<&'a String>,
-    pub(super) screen: &'a Monitors,
-    pub(super) files: &'a [PathBuf],
-    pub(super) skillbook: Option<&'a PathBuf>,
-    pub(super) max_steps: u32,
+pub(in crate::commands) struct ClientWorld<'a> {
+    pub(in crate::commands) model: &'a str,
+    pub(in crate::commands) app: Option<&'a String>,
+    pub(in crate::commands) url: Option<&'a String>,
+    pub(in crate::commands) screen: &'a Monitors,
+    pub(in crate::commands) files: &'a [PathBuf],
+    pub(in crate::commands) skillbook: Option<&'a PathBuf>,
+    pub(in crate::commands) max_steps: u32,
     /// Folder of the trace.
-    pub(super) folder: PathBuf,
+    pub(in crate::commands) folder: PathBuf,
     /// Who sees what the model does and may be asked first.
-    pub(super) editor: Option<&'a Arc<Editor>>,
+    pub(in crate::commands) editor: Option<&'a Arc<Editor>>,
     /// Tools of the client's own, beside those of the world.
-    pub(super) tools: Vec<CallableTool>,
+    pub(in crate::commands) tools: Vec<CallableTool>,
 }
 
 /// What the sessions of a command share.
 #[derive(Clone, Copy)]
-pub(super) struct ClientWiring<'a> {
-    pub(super) config: &'a Config,
-    pub(super) models: &'a Models,
-    pub(super) clock: &'a Arc<dyn Clock>,
+pub(in crate::commands) struct ClientWiring<'a> {
+    pub(in crate::commands) config: &'a Config,
+    pub(in crate::commands) models: &'a Models,
+    pub(in crate::commands) clock: &'a Arc<dyn Clock>,
 }
 
 /// Opens a world for a client, and carries out its instructions, as `do --chat` does, until the client ends the session.
-pub(super) async fn serve_client(
+pub(in crate::commands) async fn serve_client(
     given: ClientWorld<'_>,
     chat: Chat,
     with: ClientWiring<'_>,

@@ -11,8 +11,8 @@ use apprentice_server::{Access, EpisodeStore, Pool, PoolPorts, PoolSettings, Poo
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::serve_address::{Served, find_task, listen, tell};
-use super::serve_store::RunPerEpisode;
+use super::address::{Served, find_task, listen, tell};
+use super::store::RunPerEpisode;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::options::count;
 use crate::settings::config::Config;

@@ -13,7 +13,7 @@ use crate::terminal;
 
 /// What `--json` prints once the server answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Served {
+pub(in crate::commands) struct Served {
     schema: &'static str,
     pub(super) url: String,
     /// The task's instruction.

@@ -24,7 +24,7 @@ const FILE: &str = "final.json";
 
 /// Options for learning during an attempt.
 #[derive(Debug, Default, Args)]
-pub(super) struct Learning {
+pub(in crate::commands) struct Learning {
     /// Let the agent write skills while it works, in a folder of its world, and report on skills at the end; finished
     /// skills are published to the skillbook together.
     #[arg(long, requires = "skillbook")]
@@ -38,7 +38,7 @@ pub(super) struct Learning {
 
 /// What `do --learn` writes to `final.json`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Final<'a> {
+pub(in crate::commands) struct Final<'a> {
     schema: &'static str,
     #[serde(flatten)]
     output: &'a FinalOutput,
@@ -46,7 +46,7 @@ pub(super) struct Final<'a> {
 
 impl Learning {
     /// Creates the learning of an attempt that writes skills, if `--learn` is given.
-    pub(super) fn attempt_learning(
+    pub(in crate::commands) fn attempt_learning(
         &self,
         book: Option<&Path>,
         run: &Path,
@@ -81,7 +81,7 @@ impl Learning {
 
 impl Learning {
     /// Reports changes that wait for review, or asks about them.
-    pub(super) fn settle(&self, book: Option<&Path>, config: &Config) -> Result<(), Failure> {
+    pub(in crate::commands) fn settle(&self, book: Option<&Path>, config: &Config) -> Result<(), Failure> {
         match book.filter(|_| self.learn) {
             Some(book) => conclude_proposals(book, self.writing.mode(config)),
             None => Ok(()),
@@ -92,7 +92,7 @@ impl Learning {
 impl Learning {
     /// Reviews what waits, if the settings say so and a review is due. The answer was given before: a review that fails is
     /// no failure of the work, and only what it changed is told.
-    pub(super) async fn review_after(&self, book: &Path, config: &Config, models: &Models) {
+    pub(in crate::commands) async fn review_after(&self, book: &Path, config: &Config, models: &Models) {
         if !self.learn || config.learning.background == BackgroundChoice::Off {
             return;
         }
@@ -108,7 +108,7 @@ impl Learning {
 
 /// The learning of one session: each turn is judged, counted and reported by itself. The lock tells a background review
 /// that the session is still going on; the system releases it even if the process is killed.
-pub(super) struct SessionLearning<'a> {
+pub(in crate::commands) struct SessionLearning<'a> {
     learning: &'a Arc<AttemptLearning>,
     folder: &'a Path,
     redactor: &'a Redactor,
@@ -117,7 +117,7 @@ pub(super) struct SessionLearning<'a> {
 
 impl<'a> SessionLearning<'a> {
     /// Begins the learning of a session whose trace is in this folder.
-    pub(super) fn begin(
+    pub(in crate::commands) fn begin(
         learning: &'a Arc<AttemptLearning>,
         folder: &'a Path,
         redactor: &'a Redactor,
@@ -128,23 +128,23 @@ impl<'a> SessionLearning<'a> {
     }
 
     /// The learning that the tools of the agent share.
-    pub(super) fn attempt(&self) -> &AttemptLearning {
+    pub(in crate::commands) fn attempt(&self) -> &AttemptLearning {
         self.learning
     }
 
     /// Begins a turn, which may make a report of its own.
-    pub(super) fn begin_turn(&self) {
+    pub(in crate::commands) fn begin_turn(&self) {
         self.learning.begin_turn();
     }
 
     /// Ends a turn of a session with several: counts it, prints its receipts, and writes `final-<turn>.json`.
-    pub(super) fn end_turn(&self, turn: u32) -> Result<(), Failure> {
+    pub(in crate::commands) fn end_turn(&self, turn: u32) -> Result<(), Failure> {
         let output = self.learning.end_turn(Some(turn)).kind(Kind::Config)?;
         self.tell(&output, &format!("final-{turn}.json"))
     }
 
     /// Ends an attempt at one instruction: counts it, prints its receipts, and writes `final.json`.
-    pub(super) fn end_attempt(&self) -> Result<(), Failure> {
+    pub(in crate::commands) fn end_attempt(&self) -> Result<(), Failure> {
         let output = self.learning.end_turn(None).kind(Kind::Config)?;
         self.tell(&output, FILE)
     }

@@ -52,7 +52,7 @@ pub(crate) struct View {
 
 /// What `--json` prints once the viewer answers.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Served {
+pub(in crate::commands) struct Served {
     schema: &'static str,
     url: String,
 }
@@ -208,7 +208,7 @@ fn print(trace: &Trace) {
     }
 }
 /// Returns the folder of a trial's last attempt.
-pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
     let trials = run.join(TRIALS_FOLDER);
     let folders = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();

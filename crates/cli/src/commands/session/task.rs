@@ -20,13 +20,13 @@ use apprentice_wording::domain_name;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::do_chat::{Chat, ChatResult};
-use crate::commands::do_guidance::{Lent, SkillSource, guidance_for};
-use crate::commands::do_learning::{Learning, SessionLearning};
-use crate::commands::do_live::{LiveDo, LiveParts};
-use crate::commands::do_setup::{self, SetupFailure};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::commands::interrupts::SessionInterrupts;
+use crate::commands::session::chat::{Chat, ChatResult};
+use crate::commands::session::guidance::{Lent, SkillSource, guidance_for};
+use crate::commands::session::learning::{Learning, SessionLearning};
+use crate::commands::session::live::{LiveDo, LiveParts};
+use crate::commands::session::setup::{self, SetupFailure};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::options::servers::Servers;
@@ -43,49 +43,49 @@ const OF_A_CLIENT: &str = "Instructions of a client";
 pub(crate) struct Do {
     /// The instruction for the agent; with --chat the first one, or else the first line of the input.
     #[arg(required_unless_present = "chat")]
-    pub(super) instruction: Option<String>,
+    pub(in crate::commands) instruction: Option<String>,
     /// Read further instructions from standard input, one per line, over the same world and conversation. `/remember`
     /// asks for a skill; the end of the input or `/quit` ends the session. Ctrl-C ends the turn, twice the session.
     #[arg(long)]
-    pub(super) chat: bool,
+    pub(in crate::commands) chat: bool,
     /// The model of the agent.
     #[arg(long, short, default_value = "builtin/explorer")]
-    pub(super) model: String,
+    pub(in crate::commands) model: String,
     /// Open a desktop world and start this command first, for example `mousepad notes.txt`.
     #[arg(long, value_name = "CMD", conflicts_with = "url")]
-    pub(super) app: Option<String>,
+    pub(in crate::commands) app: Option<String>,
     /// Open a browser world at this URL.
     #[arg(long)]
-    pub(super) url: Option<String>,
+    pub(in crate::commands) url: Option<String>,
     /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
     #[arg(long, value_name = "WxH[+WxH]", default_value_t)]
-    pub(super) screen: Monitors,
+    pub(in crate::commands) screen: Monitors,
     /// Work on your own desktop, without isolation; hold Escape to stop.
     #[arg(long, conflicts_with_all = ["app", "url", "file", "screen"])]
-    pub(super) host: bool,
+    pub(in crate::commands) host: bool,
     /// Skillbook for the agent; it sees the domains and requests the skills.
     #[arg(long, value_name = "DIR")]
-    pub(super) skillbook: Option<PathBuf>,
+    pub(in crate::commands) skillbook: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) servers: Servers,
+    pub(in crate::commands) servers: Servers,
     #[command(flatten)]
-    pub(super) learning: Learning,
+    pub(in crate::commands) learning: Learning,
     /// Copy this file into the world's home folder first; may be repeated.
     #[arg(long, value_name = "FILE")]
-    pub(super) file: Vec<PathBuf>,
+    pub(in crate::commands) file: Vec<PathBuf>,
     /// Maximum number of actions.
     #[arg(long, alias = "steps", value_name = "N", default_value_t = 50, value_parser = crate::options::count::at_least_one::<u32>)]
-    pub(super) max_steps: u32,
+    pub(in crate::commands) max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
+    pub(in crate::commands) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) consent: SpendingArgs,
+    pub(in crate::commands) consent: SpendingArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
-    do_setup::check_screen(arguments.url.as_ref(), &arguments.screen)?;
+    setup::check_screen(arguments.url.as_ref(), &arguments.screen)?;
     if let Some(line) = arguments.app.as_deref().filter(|_| !arguments.host) {
         check_app(line, config)?;
     }
@@ -96,7 +96,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     let mut forecast = Forecast::default();
-    forecast.add_attempt(&models, &arguments.model, &do_setup::limits(arguments.max_steps))?;
+    forecast.add_attempt(&models, &arguments.model, &setup::limits(arguments.max_steps))?;
     if forecast.agree(config, arguments.consent)? == Proceed::Off {
         return Ok(());
     }
@@ -125,23 +125,23 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
 }
 
 /// The first instruction, and whoever gives further ones.
-pub(super) struct Conversation {
+pub(in crate::commands) struct Conversation {
     /// `None` if the first instruction comes once the world is open.
-    pub(super) first: Option<TurnStart>,
-    pub(super) chat: Option<Chat>,
+    pub(in crate::commands) first: Option<TurnStart>,
+    pub(in crate::commands) chat: Option<Chat>,
     /// Who hears of each event while it is recorded.
-    pub(super) listener: Option<Arc<dyn EventListener>>,
+    pub(in crate::commands) listener: Option<Arc<dyn EventListener>>,
     /// Tools of a client's own, beside those of the world.
-    pub(super) tools: Vec<CallableTool>,
+    pub(in crate::commands) tools: Vec<CallableTool>,
 }
 
 /// What the whole command shares.
-pub(super) struct Wiring<'a> {
-    pub(super) config: &'a Config,
-    pub(super) models: &'a Models,
-    pub(super) clock: &'a Arc<dyn Clock>,
+pub(in crate::commands) struct Wiring<'a> {
+    pub(in crate::commands) config: &'a Config,
+    pub(in crate::commands) models: &'a Models,
+    pub(in crate::commands) clock: &'a Arc<dyn Clock>,
     /// Folder of the trace.
-    pub(super) folder: PathBuf,
+    pub(in crate::commands) folder: PathBuf,
 }
 
 impl Conversation {
@@ -173,7 +173,7 @@ async fn first_instruction(arguments: &Do, chat: Option<&mut Chat>) -> Result<Op
 }
 
 /// Opens a world and a trace, has the work done, and closes both on every path.
-pub(super) async fn record(
+pub(in crate::commands) async fn record(
     arguments: &Do,
     wiring: &Wiring<'_>,
     model: &dyn ChatModel,
@@ -191,7 +191,7 @@ pub(super) async fn record(
         None => Lent { guidance: Guidance::default(), scripts: None },
     };
     guidance.tools.append(&mut conversation.tools);
-    let files = arguments.file.iter().map(|path| do_setup::home_file(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = arguments.file.iter().map(|path| setup::home_file(path)).collect::<Result<Vec<_>, _>>()?;
     let cancel = conversation.cancellation();
     let worlds = wiring.worlds(arguments.host, &cancel)?;
     let header = header(arguments, instruction, model);
@@ -223,7 +223,7 @@ pub(super) async fn record(
     let mut world = None;
     let ended = session.work(&*worlds, &mut world, &mut sink, &mut conversation).await;
     let closed = match world {
-        Some(world) => do_setup::close(world, &mut sink).await,
+        Some(world) => setup::close(world, &mut sink).await,
         None => Ok(()),
     };
     sink.inner_mut().sync().kind(Kind::Environment)?;
@@ -258,9 +258,9 @@ fn header(arguments: &Do, instruction: &str, model: &dyn ChatModel) -> Header {
         brief: TaskBrief {
             id: TaskId::new("do"),
             instruction: instruction.to_owned(),
-            limits: do_setup::limits(arguments.max_steps),
+            limits: setup::limits(arguments.max_steps),
         },
-        world: do_setup::world_of(arguments.url.clone(), arguments.host, arguments.screen.clone()),
+        world: setup::world_of(arguments.url.clone(), arguments.host, arguments.screen.clone()),
         model: model.profile().clone(),
         seed: None,
         prompt_hash: prompt_hash(),
@@ -353,12 +353,12 @@ impl DoSession<'_> {
 
     /// Copies the files into the world, opens the page that is one of them, and starts the program.
     async fn prepare(&self, world: &mut World) -> Result<(), SetupFailure> {
-        do_setup::write_files(&*world.machine, &self.files).await?;
+        setup::write_files(&*world.machine, &self.files).await?;
         if let Some(url) = self.own_page() {
-            do_setup::open_page(&mut *world.environment, url).await?;
+            setup::open_page(&mut *world.environment, url).await?;
         }
         match &self.arguments.app {
-            Some(line) => do_setup::start(&*world.machine, line, self.clock).await,
+            Some(line) => setup::start(&*world.machine, line, self.clock).await,
             None => Ok(()),
         }
     }

@@ -81,7 +81,7 @@ struct Lock {
 
 /// The output of each command.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Shown<'a> {
+pub(in crate::commands) struct Shown<'a> {
     schema: &'static str,
     suite: &'a str,
     /// The file that was shown or written.

@@ -21,13 +21,13 @@ struct Instruction {
 }
 
 /// An action that the client did in the world, on its way to the trace.
-pub(super) struct ClientAct {
+pub(in crate::commands) struct ClientAct {
     act: PersonAction,
     recorded: oneshot::Sender<Result<(), String>>,
 }
 
 /// What a client wants of the session.
-pub(super) enum ClientRequest {
+pub(in crate::commands) enum ClientRequest {
     /// An instruction for the model.
     Turn(TurnStart),
     /// A record of its own action.
@@ -35,7 +35,7 @@ pub(super) enum ClientRequest {
 }
 
 /// The session's side: takes instructions, gives reports.
-pub(super) struct ClientSession {
+pub(in crate::commands) struct ClientSession {
     instructions: mpsc::Receiver<Instruction>,
     acts: mpsc::Receiver<ClientAct>,
     opened: watch::Sender<Option<SharedWorld>>,
@@ -45,7 +45,7 @@ pub(super) struct ClientSession {
 
 /// The client's side.
 #[derive(Clone)]
-pub(super) struct SessionClient {
+pub(in crate::commands) struct SessionClient {
     instructions: mpsc::Sender<Instruction>,
     acts: mpsc::Sender<ClientAct>,
     opened: watch::Receiver<Option<SharedWorld>>,
@@ -53,17 +53,17 @@ pub(super) struct SessionClient {
 
 /// An open world that the agent and the client use by turns.
 #[derive(Clone)]
-pub(super) struct SharedWorld {
+pub(in crate::commands) struct SharedWorld {
     environment: SharedEnvironment,
     /// The screen, if the world tells it.
-    pub(super) screen: Option<Size>,
+    pub(in crate::commands) screen: Option<Size>,
 }
 
 #[derive(Clone)]
 struct SharedEnvironment(Arc<Mutex<Option<Box<dyn Environment>>>>);
 
 /// Creates both sides of a session.
-pub(super) fn client_session() -> (SessionClient, ClientSession) {
+pub(in crate::commands) fn client_session() -> (SessionClient, ClientSession) {
     let (to_session, instructions) = mpsc::channel(1);
     let (to_trace, acts) = mpsc::channel(1);
     let (opened, seen) = watch::channel(None);
@@ -73,7 +73,7 @@ pub(super) fn client_session() -> (SessionClient, ClientSession) {
 
 impl ClientSession {
     /// Lends the world to the client.
-    pub(super) fn share(&mut self, world: &mut World) {
+    pub(in crate::commands) fn share(&mut self, world: &mut World) {
         let inner = SharedEnvironment(Arc::default());
         let own = std::mem::replace(&mut world.environment, Box::new(inner.clone()));
         // Nobody else has the lock yet.
@@ -85,7 +85,7 @@ impl ClientSession {
     }
 
     /// Waits for the next instruction or action. `None` once the client is gone or the session is interrupted.
-    pub(super) async fn next(&mut self, session: &CancellationToken) -> Option<ClientRequest> {
+    pub(in crate::commands) async fn next(&mut self, session: &CancellationToken) -> Option<ClientRequest> {
         let next = tokio::select! {
             biased;
             () = session.cancelled() => None,
@@ -97,7 +97,7 @@ impl ClientSession {
     }
 
     /// Has the client's cancellation end the turn.
-    pub(super) fn cancels(&self, turn: &CancellationToken) {
+    pub(in crate::commands) fn cancels(&self, turn: &CancellationToken) {
         let Some(current) = &self.current else { return };
         let (asked, turn) = (current.cancel.clone(), turn.clone());
         tokio::spawn(async move {
@@ -109,7 +109,7 @@ impl ClientSession {
     }
 
     /// Reports how a turn ended.
-    pub(super) fn tell(&mut self, report: &TurnReport) {
+    pub(in crate::commands) fn tell(&mut self, report: &TurnReport) {
         if let Some(current) = self.current.take() {
             // Ends the wait for a cancellation. The client may be gone.
             current.cancel.cancel();
@@ -120,13 +120,17 @@ impl ClientSession {
 
 impl SessionClient {
     /// Waits until the world is open. `None` if it could not be opened.
-    pub(super) async fn world(&mut self) -> Option<SharedWorld> {
+    pub(in crate::commands) async fn world(&mut self) -> Option<SharedWorld> {
         let opened = self.opened.wait_for(Option::is_some).await.ok()?;
         opened.clone()
     }
 
     /// Has an instruction carried out. `None` if the session has ended.
-    pub(super) async fn instruct(&self, text: String, cancel: CancellationToken) -> Option<TurnReport> {
+    pub(in crate::commands) async fn instruct(
+        &self,
+        text: String,
+        cancel: CancellationToken,
+    ) -> Option<TurnReport> {
         let (report, told) = oneshot::channel();
         self.instructions.send(Instruction { text, cancel, report }).await.ok()?;
         told.await.ok()
@@ -135,14 +139,18 @@ impl SessionClient {
 
 impl SharedWorld {
     /// Returns the environment for the own actions of a client of this name.
-    pub(super) fn environment(&self, client: &SessionClient, by: String) -> Box<dyn Environment> {
+    pub(in crate::commands) fn environment(
+        &self,
+        client: &SessionClient,
+        by: String,
+    ) -> Box<dyn Environment> {
         Box::new(RecordedEnvironment { world: self.environment.clone(), acts: client.acts.clone(), by })
     }
 }
 
 impl ClientAct {
     /// Has the action recorded, and tells the client.
-    pub(super) fn record(self, record: impl FnOnce(PersonAction) -> Result<(), String>) {
+    pub(in crate::commands) fn record(self, record: impl FnOnce(PersonAction) -> Result<(), String>) {
         // The client may be gone.
         let _ = self.recorded.send(record(self.act));
     }

@@ -10,17 +10,20 @@ use crate::terminal;
 
 /// The files of the first suite, by their paths in the new folder.
 const FILES: [(&str, &str); 8] = [
-    ("suite.json", include_str!("../suite/first_suite/suite.json")),
-    ("experiment.toml", include_str!("../suite/first_suite/experiment.toml")),
-    ("apprentice.toml", include_str!("../suite/first_suite/apprentice.toml")),
-    ("files/rooms.html", include_str!("../suite/first_suite/files/rooms.html")),
+    ("suite.json", include_str!("../../suite/first_suite/suite.json")),
+    ("experiment.toml", include_str!("../../suite/first_suite/experiment.toml")),
+    ("apprentice.toml", include_str!("../../suite/first_suite/apprentice.toml")),
+    ("files/rooms.html", include_str!("../../suite/first_suite/files/rooms.html")),
     (
         "examples/chromium/rooms-away-from-traffic.json",
-        include_str!("../suite/first_suite/rooms-away-from-traffic.json"),
+        include_str!("../../suite/first_suite/rooms-away-from-traffic.json"),
     ),
-    ("examples/chromium/rooms-for-slides.json", include_str!("../suite/first_suite/rooms-for-slides.json")),
-    ("examples/thunar/files-new-folder.json", include_str!("../suite/first_suite/files-new-folder.json")),
-    ("examples/thunar/files-new-name.json", include_str!("../suite/first_suite/files-new-name.json")),
+    (
+        "examples/chromium/rooms-for-slides.json",
+        include_str!("../../suite/first_suite/rooms-for-slides.json"),
+    ),
+    ("examples/thunar/files-new-folder.json", include_str!("../../suite/first_suite/files-new-folder.json")),
+    ("examples/thunar/files-new-name.json", include_str!("../../suite/first_suite/files-new-name.json")),
 ];
 
 /// Writes a small suite that works, to be changed into your own.

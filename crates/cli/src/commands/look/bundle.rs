@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
 
 /// The result of `apprentice verify`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Checked<'a> {
+pub(in crate::commands) struct Checked<'a> {
     #[serde(flatten)]
     found: &'a Verification,
     /// Who signed the bundle; `None` if no signature was asked for.
@@ -136,10 +136,7 @@ pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
         }
         print(&found);
     }
-    match found.holds {
-        true => Ok(()),
-        false => Err(Failure::say(Kind::Config, "verification failed")),
-    }
+    if found.holds { Ok(()) } else { Err(Failure::say(Kind::Config, "verification failed")) }
 }
 
 fn print(found: &Verification) {

@@ -1,5 +1,9 @@
 //! `apprentice serve`: a world over HTTP, in OSWorld's server protocol, or many.
 
+pub(in crate::commands) mod address;
+mod pool;
+mod store;
+
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,9 +17,9 @@ use apprentice_tasks::variation::vary;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::do_setup::{check_screen, home_file};
-use crate::commands::serve_address::{ForwardedPort, Served, find_task, listen, tell};
-use crate::commands::serve_pool::{self, PoolArgs, ServedAt, Wanted};
+use self::address::{ForwardedPort, Served, find_task, listen, tell};
+use self::pool::{PoolArgs, ServedAt, Wanted};
+use crate::commands::session::setup::{check_screen, home_file};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
@@ -108,7 +112,7 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     if let (Some(_), Some(path)) = (arguments.pool.sessions, &arguments.suite) {
         let wanted = Wanted { suite: path, task: arguments.task.as_deref() };
         let at = ServedAt { address, access, json: arguments.json };
-        return serve_pool::run(&arguments.pool, wanted, at, config, ending(arguments)?);
+        return pool::run(&arguments.pool, wanted, at, config, ending(arguments)?);
     }
     if arguments.suite.is_some() && arguments.task.is_none() {
         let failure = Failure::say(Kind::Usage, "a suite has many tasks, and one world is served");

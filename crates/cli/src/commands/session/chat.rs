@@ -8,15 +8,15 @@ use apprentice_protocol::{Finish, TurnStart, World};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::client_session::{ClientRequest, ClientSession};
-use crate::commands::do_learning::SessionLearning;
 use crate::commands::interrupts::SessionInterrupts;
+use crate::commands::session::client_session::{ClientRequest, ClientSession};
+use crate::commands::session::learning::SessionLearning;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 use crate::terminal::chat_input::{ChatInput, ChatLine};
 
 /// Who talks, and how they stop the agent.
-pub(super) struct Chat {
+pub(in crate::commands) struct Chat {
     input: Talker,
     interrupts: Arc<SessionInterrupts>,
 }
@@ -30,38 +30,38 @@ enum Talker {
 }
 
 /// The end of a session, with the first failure on the terminal's side of it.
-pub(super) struct ChatResult {
+pub(in crate::commands) struct ChatResult {
     /// How the agent's side ended.
-    pub(super) ended: AttemptResult,
+    pub(in crate::commands) ended: AttemptResult,
     /// A failure to read input or to write the record of a turn.
-    pub(super) told: Result<(), Failure>,
+    pub(in crate::commands) told: Result<(), Failure>,
 }
 
 impl Chat {
     /// Prepares to read instructions from standard input.
-    pub(super) fn open(interrupts: Arc<SessionInterrupts>) -> Result<Self, Failure> {
+    pub(in crate::commands) fn open(interrupts: Arc<SessionInterrupts>) -> Result<Self, Failure> {
         Ok(Self { input: Talker::Terminal(ChatInput::open().kind(Kind::Environment)?), interrupts })
     }
 
     /// Prepares to take instructions of a client.
-    pub(super) fn of_client(client: ClientSession, interrupts: Arc<SessionInterrupts>) -> Self {
+    pub(in crate::commands) fn of_client(client: ClientSession, interrupts: Arc<SessionInterrupts>) -> Self {
         Self { input: Talker::Client(client), interrupts }
     }
 
     /// Lends the world to the client, if there is one, so that it can act between the turns.
-    pub(super) fn share(&mut self, world: &mut World) {
+    pub(in crate::commands) fn share(&mut self, world: &mut World) {
         if let Talker::Client(client) = &mut self.input {
             client.share(world);
         }
     }
 
     /// Returns the token that ends the session.
-    pub(super) fn session_token(&self) -> CancellationToken {
+    pub(in crate::commands) fn session_token(&self) -> CancellationToken {
         self.interrupts.session().clone()
     }
 
     /// Waits for the next instruction. `None` at the end of the input, or when the session is interrupted.
-    pub(super) async fn instruction(
+    pub(in crate::commands) async fn instruction(
         &mut self,
         mut session: Option<&mut Session<'_>>,
         may_learn: bool,
@@ -107,7 +107,7 @@ impl Chat {
     }
 
     /// Carries out instructions until the person ends the session, or no further turn can follow.
-    pub(super) async fn converse(
+    pub(in crate::commands) async fn converse(
         &mut self,
         mut session: Session<'_>,
         first: Option<TurnStart>,

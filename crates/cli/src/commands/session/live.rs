@@ -12,22 +12,22 @@ use crate::runs::control_socket::ControlSocket;
 use crate::settings::config::Config;
 
 /// The one attempt of the command, offered to watchers.
-pub(super) struct LiveDo {
+pub(in crate::commands) struct LiveDo {
     entry: LiveEntry,
     _socket: ControlSocket,
 }
 
 /// What the attempt shares with the command.
-pub(super) struct LiveParts<'a> {
-    pub(super) config: &'a Config,
-    pub(super) clock: &'a Arc<dyn Clock>,
-    pub(super) redactor: Arc<Redactor>,
-    pub(super) cancel: &'a CancellationToken,
+pub(in crate::commands) struct LiveParts<'a> {
+    pub(in crate::commands) config: &'a Config,
+    pub(in crate::commands) clock: &'a Arc<dyn Clock>,
+    pub(in crate::commands) redactor: Arc<Redactor>,
+    pub(in crate::commands) cancel: &'a CancellationToken,
 }
 
 impl LiveDo {
     /// Offers the attempt in this folder.
-    pub(super) fn begin(folder: &Path, header: &Header, parts: LiveParts<'_>) -> Self {
+    pub(in crate::commands) fn begin(folder: &Path, header: &Header, parts: LiveParts<'_>) -> Self {
         let live = LiveRuns::of_command("do", parts.cancel.clone());
         live.plan(folder, 1);
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -47,12 +47,12 @@ impl LiveDo {
     }
 
     /// A sink that shows watchers what is recorded.
-    pub(super) fn sink<'s>(&'s self, sink: &'s mut dyn EventSink) -> LiveSink<'s> {
+    pub(in crate::commands) fn sink<'s>(&'s self, sink: &'s mut dyn EventSink) -> LiveSink<'s> {
         LiveSink::new(sink, self.entry.trial())
     }
 
     /// The attempt.
-    pub(super) fn trial(&self) -> &LiveTrial {
+    pub(in crate::commands) fn trial(&self) -> &LiveTrial {
         self.entry.trial()
     }
 }

@@ -62,9 +62,10 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
 fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
     let opened = open(path, Wanted::RunOrRows).kind(Kind::Config)?;
     let place = opened.folder();
-    let (read, file) = match place.is_dir() {
-        true => (read_rows(place), path.join(ROWS_FILE)),
-        false => (rows::read(place), path.to_owned()),
+    let (read, file) = if place.is_dir() {
+        (read_rows(place), path.join(ROWS_FILE))
+    } else {
+        (rows::read(place), path.to_owned())
     };
     let read = read.kind(Kind::Config)?;
     if let Some(torn) = &read.torn {

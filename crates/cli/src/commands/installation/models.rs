@@ -101,7 +101,7 @@ fn confirm_cost(
 
 /// The output of `models list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Listing<'a> {
+pub(in crate::commands) struct Listing<'a> {
     schema: &'static str,
     /// Models and baselines that need no server.
     built_in: Vec<&'static str>,
@@ -113,7 +113,7 @@ pub(super) struct Listing<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ListedProvider<'a> {
+pub(in crate::commands) struct ListedProvider<'a> {
     name: &'static str,
     base_url: &'a str,
     /// Whether the settings name a key that can be used.
@@ -124,7 +124,7 @@ pub(super) struct ListedProvider<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ListedModel<'a> {
+pub(in crate::commands) struct ListedModel<'a> {
     /// `PROVIDER/NAME`; a trailing `*` matches all names with that prefix.
     name: &'a str,
     /// US dollars per million input tokens.

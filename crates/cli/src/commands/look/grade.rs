@@ -77,9 +77,10 @@ fn compare(
     let config = &overrides::settings(&[flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, clock)?;
-    match arguments.consent.dry_run {
-        true => models.check_forecast_judge()?,
-        false => models.check_judge()?,
+    if arguments.consent.dry_run {
+        models.check_forecast_judge()?;
+    } else {
+        models.check_judge()?;
     }
     let attempts = open_attempts(place.folder(), suite).kind(Kind::Config)?;
     let Some(name) = models.judge() else { return Ok(Some(None)) };

@@ -15,7 +15,7 @@ use crate::wire;
 const CLOSE: Duration = Duration::from_secs(10);
 
 /// Returns the world that an attempt asks for.
-pub(super) fn world_of(url: Option<String>, host: bool, screen: Monitors) -> WorldSpec {
+pub(in crate::commands) fn world_of(url: Option<String>, host: bool, screen: Monitors) -> WorldSpec {
     let environment = match url {
         Some(_) => EnvironmentKind::Browser,
         None if host => EnvironmentKind::Host,
@@ -25,7 +25,7 @@ pub(super) fn world_of(url: Option<String>, host: bool, screen: Monitors) -> Wor
 }
 
 /// Refuses a screen that the world of these options cannot have.
-pub(super) fn check_screen(url: Option<&String>, screen: &Monitors) -> Result<(), Failure> {
+pub(in crate::commands) fn check_screen(url: Option<&String>, screen: &Monitors) -> Result<(), Failure> {
     match url.map(|url| world_of(Some(url.clone()), false, screen.clone()).only_monitor()) {
         Some(Err(error)) => Err(Failure::say(Kind::Usage, format!("--screen with --url: {error}"))),
         Some(Ok(_)) | None => Ok(()),
@@ -33,19 +33,19 @@ pub(super) fn check_screen(url: Option<&String>, screen: &Monitors) -> Result<()
 }
 
 /// The limits of one instruction.
-pub(super) fn limits(world_steps: u32) -> Limits {
+pub(in crate::commands) fn limits(world_steps: u32) -> Limits {
     Limits { world_steps, turns: world_steps.saturating_mul(2), ..Limits::default() }
 }
 
 /// Reads a file for the world's home folder; returns its name and contents.
-pub(super) fn home_file(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+pub(in crate::commands) fn home_file(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
     let bytes = apprentice_files::read(path).map_err(unreadable)?;
     Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
 }
 
 /// Copies files into the world's home.
-pub(super) async fn write_files(
+pub(in crate::commands) async fn write_files(
     machine: &dyn Machine,
     files: &[(String, Vec<u8>)],
 ) -> Result<(), SetupFailure> {
@@ -57,7 +57,10 @@ pub(super) async fn write_files(
 }
 
 /// Opens a page.
-pub(super) async fn open_page(environment: &mut dyn Environment, url: &str) -> Result<(), SetupFailure> {
+pub(in crate::commands) async fn open_page(
+    environment: &mut dyn Environment,
+    url: &str,
+) -> Result<(), SetupFailure> {
     match environment.act(&Action::Navigate { url: url.to_owned() }).await?.delivery {
         Delivery::Delivered => Ok(()),
         Delivery::Refused { problem } => Err(SetupFailure::new(
@@ -69,14 +72,21 @@ pub(super) async fn open_page(environment: &mut dyn Environment, url: &str) -> R
 }
 
 /// Starts the program and waits for its first window.
-pub(super) async fn start(machine: &dyn Machine, line: &str, clock: &dyn Clock) -> Result<(), SetupFailure> {
+pub(in crate::commands) async fn start(
+    machine: &dyn Machine,
+    line: &str,
+    clock: &dyn Clock,
+) -> Result<(), SetupFailure> {
     machine.launch(&Command::shell(format!("exec {line}"))).await?;
     let shown = wire::await_window(machine, clock).await;
     shown.map_err(|failure| SetupFailure { cause: VoidCause::Setup, failure })
 }
 
 /// Closes the world. Connections that its programs asked for after the last view are recorded before.
-pub(super) async fn close(mut world: World, sink: &mut impl EventSink) -> Result<(), WorldError> {
+pub(in crate::commands) async fn close(
+    mut world: World,
+    sink: &mut impl EventSink,
+) -> Result<(), WorldError> {
     let connections = world.environment.take_connections();
     if !connections.is_empty()
         && let Err(error) = sink.emit(None, EventKind::Connections(connections))
@@ -87,18 +97,18 @@ pub(super) async fn close(mut world: World, sink: &mut impl EventSink) -> Result
 }
 
 /// A failure before the agent's first turn.
-pub(super) struct SetupFailure {
-    pub(super) cause: VoidCause,
-    pub(super) failure: Failure,
+pub(in crate::commands) struct SetupFailure {
+    pub(in crate::commands) cause: VoidCause,
+    pub(in crate::commands) failure: Failure,
 }
 
 impl SetupFailure {
-    pub(super) fn new(cause: VoidCause, kind: Kind, message: impl std::fmt::Display) -> Self {
+    pub(in crate::commands) fn new(cause: VoidCause, kind: Kind, message: impl std::fmt::Display) -> Self {
         Self { cause, failure: Failure::say(kind, message) }
     }
 
     /// Writes the `stopped` event for an attempt that ended before the agent started.
-    pub(super) fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
+    pub(in crate::commands) fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
         let detail = self.failure.source.to_string();
         let (reason, void, spent) = (None, Some(self.cause), ResourceUsage::default());
         sink.emit(None, EventKind::Stopped { reason, void, detail, spent }).kind(Kind::Environment)?;

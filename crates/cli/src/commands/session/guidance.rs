@@ -17,26 +17,26 @@ use crate::settings::role::DeliveryChoice;
 use crate::terminal;
 
 /// The skillbook of an attempt, and how it is delivered.
-pub(super) struct SkillSource<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) known_versions: &'a KnownVersions,
-    pub(super) delivery: DeliveryChoice,
+pub(in crate::commands) struct SkillSource<'a> {
+    pub(in crate::commands) folder: &'a Path,
+    pub(in crate::commands) known_versions: &'a KnownVersions,
+    pub(in crate::commands) delivery: DeliveryChoice,
     /// The first instruction.
-    pub(super) instruction: &'a str,
+    pub(in crate::commands) instruction: &'a str,
     /// The rules for tools that skills open.
-    pub(super) rules: ToolPolicy,
+    pub(in crate::commands) rules: ToolPolicy,
     /// Whether the world is the user's own desktop.
-    pub(super) on_host: bool,
+    pub(in crate::commands) on_host: bool,
 }
 
 /// What an agent is lent, and the scripts that wait for a world.
-pub(super) struct Lent {
-    pub(super) guidance: Guidance,
-    pub(super) scripts: Option<Arc<SkillScripts>>,
+pub(in crate::commands) struct Lent {
+    pub(in crate::commands) guidance: Guidance,
+    pub(in crate::commands) scripts: Option<Arc<SkillScripts>>,
 }
 
 /// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
-pub(super) fn guidance_for(
+pub(in crate::commands) fn guidance_for(
     source: &SkillSource<'_>,
     servers: Option<&Arc<McpServers>>,
     learning: Option<&Arc<AttemptLearning>>,

@@ -35,9 +35,10 @@ pub(crate) fn run(arguments: &SelftestCommand) -> Result<(), Failure> {
     } else {
         print(&found);
     }
-    match found.passed {
-        true => Ok(()),
-        false => Err(Failure::say(Kind::Bug, "the statistics miss their nominal error rates")),
+    if found.passed {
+        Ok(())
+    } else {
+        Err(Failure::say(Kind::Bug, "the statistics miss their nominal error rates"))
     }
 }
 
