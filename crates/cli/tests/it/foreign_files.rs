@@ -65,6 +65,35 @@ fn try_each(place: &Place, folder: &Path, make: &dyn Fn(), commands: &[&[&str]])
 }
 
 #[test]
+fn a_pipe_or_device_that_a_command_names_is_refused() {
+    let place = Place::new();
+    let pipe = place.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+    let commands: [&[&str]; 6] = [
+        &["skills", "--skillbook", "book", "apply"],
+        &["functions", "check"],
+        &["plan"],
+        &["distill", "--dry-run"],
+        &["skills", "certificate", "verify"],
+        &["report"],
+    ];
+    for command in commands {
+        for (file, why) in [("pipe", "a pipe"), ("/dev/zero", "a device")] {
+            let mut arguments = command.to_vec();
+            arguments.push(file);
+            let (code, told) = ended(&place, &arguments);
+            assert!(code.is_some_and(|code| !matches!(code, 0 | 1 | 101)), "{arguments:?}: {code:?} {told}");
+            assert!(told.contains(why), "{arguments:?}: {told}");
+        }
+    }
+    // The settings of a project lie in a folder that somebody else may have made.
+    let settings = place.path("apprentice.toml");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &settings, rustix::fs::Mode::RWXU).expect("a pipe");
+    let (code, told) = ended(&place, &["config", "show"]);
+    assert!(code == Some(3) && told.contains("it is a pipe"), "{code:?} {told}");
+}
+
+#[test]
 fn a_pipe_in_a_package_holds_no_command_up() {
     let place = Place::new();
     let folder = place.path("count-words");

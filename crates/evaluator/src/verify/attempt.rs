@@ -1,6 +1,7 @@
 //! Compares a row with the trace of its attempt: who acted, what it took, how it ended, and how it was judged.
 
 use std::path::Path;
+use std::time::Duration;
 
 use apprentice_protocol::{
     Action, EventKind, Isolation, Judged, PersonEvent, SkillEventKind, StopReason, Verdict, VoidCause,
@@ -31,6 +32,17 @@ const RECORDED: [&str; 10] = [
 const JUDGED: [&str; 2] = ["verdict", "score"];
 /// Models whose trace names another model than the plan: what is replayed, and the baselines.
 const STAND_INS: [&str; 3] = ["baseline/", "cassette:", "scripted:"];
+/// Events of an agent that was shown something of a book.
+const SEEN: [SkillEventKind; 6] = [
+    SkillEventKind::Indexed,
+    SkillEventKind::Searched,
+    SkillEventKind::Viewed,
+    SkillEventKind::FileViewed,
+    SkillEventKind::ScriptRun,
+    SkillEventKind::Activated,
+];
+/// Seconds that are lost where milliseconds become seconds.
+const MODEL_SLACK_S: f64 = 0.001;
 /// Seconds by which the clock of a machine may be set while an attempt begins.
 const CLOCK_SLACK_S: f64 = 2.0;
 
@@ -76,6 +88,7 @@ impl Attempt<'_> {
         differences(self.row, &recorded, fields, "trace").into_iter().for_each(|one| self.add(found, one));
         self.compare_end(&trace, found);
         self.compare_times(&trace, found);
+        self.compare_help(&trace, found);
         Some(trace)
     }
 
@@ -220,6 +233,47 @@ impl Attempt<'_> {
         let lost = row.void_cause == Some(VoidCause::Internal);
         if !lost && said != (row.turns, row.world_steps, row.tokens, row.cost_usd) {
             self.add(found, format!("its trace ends with {spent:?}, which is not what the row says"));
+        }
+        if !lost {
+            self.compare_replies(trace, spent.model_ms, found);
+        }
+    }
+
+    /// An attempt without a book saw no skill: one that did is another arm's.
+    fn compare_help(&self, trace: &Trace, found: &mut Findings) {
+        let arm = self.plan.arms.iter().find(|one| one.arm == self.row.arm);
+        if self.row.skillbook_hash.is_some() || arm.is_none_or(|arm| !arm.aids.is_empty()) {
+            return;
+        }
+        let seen = trace.events.iter().find_map(|event| match &event.kind {
+            EventKind::Skill(skill) if SEEN.contains(&skill.happening) => Some(event.id),
+            _ => None,
+        });
+        if let Some(id) = seen {
+            let problem = format!(
+                "the row of arm {} names no book, and event {id} of its trace shows a skill",
+                self.row.arm
+            );
+            self.add(found, problem);
+        }
+    }
+
+    /// What the trace's replies say of the costs and the time of the model.
+    fn compare_replies(&self, trace: &Trace, model_ms: u64, found: &mut Findings) {
+        let row = self.row;
+        let estimated = trace
+            .events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::ModelReplied { estimated: true, .. }));
+        // What judged may be an estimate, too.
+        if estimated && !row.cost_estimated || row.cost_estimated && !estimated && row.judge.is_none() {
+            let problem =
+                format!("cost_estimated: the row says {}, its trace {estimated}", row.cost_estimated);
+            self.add(found, problem);
+        }
+        let model_s = Duration::from_millis(model_ms).as_secs_f64();
+        if (row.model_s - model_s).abs() > MODEL_SLACK_S {
+            self.add(found, format!("model_s: the row says {}, its trace {model_s}", row.model_s));
         }
     }
 

@@ -30,10 +30,13 @@ use finding::Findings;
 pub use finding::{CheckedClaim, Claim, Contradiction};
 
 /// What no record repeats, so that nobody can check it.
-const NOT_RECORDED: [&str; 4] = [
+const NOT_RECORDED: [&str; 7] = [
     "working times, and the exact wall times",
     "the tokens of guidance that was delivered",
     "what a model took that compared answers",
+    "the caps of an arm, and a drift that was accepted",
+    "the instructions of tasks: the suite's hash names them",
+    "which of two arms an attempt is of, where both lend skills",
     "that the models and the worlds were the ones that traces name",
 ];
 

@@ -45,12 +45,17 @@ pub(super) fn compare(name: &str, plan: &RunPlan, read: &Rows, found: &mut Findi
     let planned: BTreeMap<&TrialId, &TrialSpec> =
         plan.trials.iter().map(|trial| (&trial.trial, trial)).collect();
     let mut attempts: BTreeMap<&TrialId, Vec<&TrialRow>> = BTreeMap::new();
+    let mut fields = PLANNED.to_vec();
+    // A book that grows while a run learns is not planned.
+    if plan.arms.iter().any(|arm| arm.skillbook_hash.is_some()) {
+        fields.push("skillbook_hash");
+    }
     for row in &read.rows {
         found.count(Claim::Rows, 1);
         match planned.get(&row.trial) {
             None => found.add(Claim::Rows, &place(name, row), "the plan has no such trial"),
             Some(trial) => {
-                compare_row(&place(name, row), row, &plan.blank_row(trial, row.attempt), found);
+                compare_row(&place(name, row), row, &plan.blank_row(trial, row.attempt), &fields, found);
                 attempts.entry(&row.trial).or_default().push(row);
             }
         }
@@ -67,8 +72,26 @@ pub(super) fn compare(name: &str, plan: &RunPlan, read: &Rows, found: &mut Findi
     }
 }
 
+/// Finds a place in the order of trials that no trial has: one was taken out. Forks share the places of what they were made
+/// from.
+fn check_order(place: &str, plan: &RunPlan, found: &mut Findings) {
+    let orders: BTreeSet<u32> = plan.trials.iter().map(|trial| trial.order).collect();
+    let first = orders.first().copied().unwrap_or_default();
+    if first > 1 || orders.len() != plan.trials.len() {
+        return;
+    }
+    if let Some((wanted, _)) = (first..).zip(&orders).find(|(wanted, order)| wanted != *order) {
+        found.add(
+            Claim::Plan,
+            place,
+            format!("no trial has place {wanted} of the order, and later ones have theirs"),
+        );
+    }
+}
+
 /// Checks that the plan's trials are what their ids say, once each, with models and arms of the plan.
 fn check_trials(place: &str, plan: &RunPlan, found: &mut Findings) {
+    check_order(place, plan, found);
     let mut ids = BTreeSet::new();
     for trial in &plan.trials {
         if !ids.insert(&trial.trial) {
@@ -132,8 +155,8 @@ fn trial_problems(plan: &RunPlan, rows: &[&TrialRow]) -> Vec<String> {
     problems
 }
 
-fn compare_row(place: &str, row: &TrialRow, planned: &TrialRow, found: &mut Findings) {
-    for problem in differences(row, planned, &PLANNED, "plan") {
+fn compare_row(place: &str, row: &TrialRow, planned: &TrialRow, fields: &[&str], found: &mut Findings) {
+    for problem in differences(row, planned, fields, "plan") {
         found.add(Claim::Rows, place, problem);
     }
 }

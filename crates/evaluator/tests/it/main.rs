@@ -21,3 +21,4 @@ mod setup;
 mod sheet;
 mod starter;
 mod verify;
+mod verify_more;
