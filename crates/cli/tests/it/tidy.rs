@@ -60,7 +60,7 @@ const HOUSE: [(&str, &[&str]); 34] = [
     ("sandbox", &["files", "protocol", "pixels"]),
     ("functions", &["protocol"]),
     ("control", &["protocol", "trace"]),
-    ("models", &["acp", "protocol", "pixels", "trace", "sandbox"]),
+    ("models", &["acp", "files", "protocol", "pixels", "trace", "sandbox"]),
     ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions", "models", "secrets"]),
     ("model-json", &["protocol"]),
     ("wording", &["packed", "protocol"]),

@@ -76,7 +76,7 @@ fn letters(alphabet: &str, length: usize, mut number: u64) -> String {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let mut next = || {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(number >> 33).expect("31 bits")
+        usize::try_from(number >> 33).unwrap_or_default()
     };
     (0..length).map(|_| alphabet[next() % alphabet.len()]).collect()
 }
