@@ -2,9 +2,9 @@
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
 mod ablation;
-mod agents;
 mod acp;
 mod acting;
+mod agents;
 mod authoring;
 mod batches;
 mod before_the_start;
