@@ -115,7 +115,7 @@ fn a_list_of_conversations_on_one_line_is_read() {
 /// Claude Code 1 wrote helpers into the session's own file, and a summary of another session before it; Gemini CLI one document; Codex
 /// CLI 0.65 patches as calls of another kind and tokens in events alone.
 #[test]
-fn sessions_of_2025_are_read() {
+fn a_session_of_claude_code_1_with_its_helper_is_read() {
     let place = Place::new();
     let line = |id: &str, aside: bool, message: Value| {
         let kind = message["role"].clone();
@@ -146,7 +146,11 @@ fn sessions_of_2025_are_read() {
         "{claude:#}"
     );
     assert_eq!(claude["helpers"].as_array().map(Vec::len), Some(1), "{claude:#}");
+}
 
+#[test]
+fn one_document_of_gemini_cli_is_read() {
+    let place = Place::new();
     let talk = json!({ "sessionId": "s", "projectHash": "p", "startTime": "t", "messages": [
         { "id": "1", "type": "user", "content": "List." },
         { "id": "2", "type": "gemini", "content": "One file.", "model": "m",
@@ -158,7 +162,11 @@ fn sessions_of_2025_are_read() {
         (&json!(1), &json!("One file.")),
         "{gemini:#}"
     );
+}
 
+#[test]
+fn a_session_of_codex_cli_of_2025_is_read() {
+    let place = Place::new();
     let of = |kind: &str, payload: Value| json!({ "timestamp": "t", "type": kind, "payload": payload });
     let used = |input: u64, output: u64| {
         let usage = json!({ "input_tokens": input, "output_tokens": output });
