@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, EventKind, Guidance, SkillEvent, SkillEventKind, TextBudget};
+use apprentice_protocol::{BoundedText, EventKind, Guidance, TextBudget};
 use apprentice_skillbook::{Skill, Snapshot, fitting_of};
 use apprentice_wording::GENERAL_DOMAINS;
 
@@ -15,7 +15,6 @@ use super::functions_on_screen::{Joined, listing};
 use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
 use super::placebo;
 use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
-use super::reading::event::happened;
 use super::reading::fence;
 use super::reading::front_program::FrontProgram;
 use super::reading::function_question::{AskedAs, FunctionQuestion};
@@ -205,22 +204,22 @@ fn included_texts(text: &str) -> Guidance {
 }
 
 /// Returns what a reader of short views gets in place of skills' texts: of each skill the short steps of the function that the
-/// instruction is nearest to. The events name the skills that have none.
+/// instruction is nearest to, and the whole text of a skill without any. With Qwen2.5-Coder 1.5B a whole text of some lines in the
+/// prompt helped as well (`docs/measure-a-skill.md`).
 fn brief_texts(skills: &[&Skill], task: &TaskView) -> (BoundedText, Vec<EventKind>) {
-    let (mut text, mut events) = (String::new(), Vec::new());
+    let (mut text, mut given) = (String::new(), Vec::new());
     for skill in skills {
-        let Some(steps) = fitting_of(skill, &task.instruction) else {
-            let why = format!("{} has no short steps, so this model got nothing of it", skill.id);
-            let event = happened(SkillEventKind::Withheld, "");
-            let event = SkillEvent { skill: Some(skill.id.clone()), detail: Some(why), ..event };
-            events.push(EventKind::Skill(event));
-            continue;
+        let (note, event) = match fitting_of(skill, &task.instruction) {
+            Some(steps) => tools::viewed_steps(skill, &steps),
+            None => delivered(skill, fence::note(skill, &skill.prose_view())),
         };
-        let (note, event) = tools::viewed_steps(skill, &steps);
         let _ = writeln!(text, "{note}");
-        events.push(EventKind::Skill(event));
+        given.push((note, event));
     }
-    (BoundedText::cut(&text, INCLUDED_BUDGET), events)
+    let text = BoundedText::cut(&text, INCLUDED_BUDGET);
+    // What the limit on the prompt cuts was not given whole.
+    given.retain(|(note, _)| text.as_str().contains(note.as_str()));
+    (text, given.into_iter().map(|(_, event)| EventKind::Skill(event)).collect())
 }
 
 fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> {

@@ -29,10 +29,6 @@ pub enum SkillEventKind {
     /// The skill's tools were closed.
     #[serde(rename = "skill.offloaded")]
     Offloaded,
-    /// The skill was to be in the prompt, and was not: a model that is shown short views follows short steps alone, and the skill
-    /// has none.
-    #[serde(rename = "skill.withheld")]
-    Withheld,
     /// The agent declared that it used the skill.
     #[serde(rename = "skill.declared_used")]
     DeclaredUsed,

@@ -106,7 +106,6 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
             SkillEventKind::LearningStarted
             | SkillEventKind::LearningFinished
             | SkillEventKind::Suspended
-            | SkillEventKind::Withheld
             | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },

@@ -141,7 +141,7 @@ fn a_function_that_the_model_does_not_take_for_its_task_is_not_lent() {
 }
 
 #[test]
-fn forced_steps_stand_in_the_prompt_and_a_skill_without_any_is_named() {
+fn forced_steps_stand_in_the_prompt_and_of_a_skill_without_any_its_text() {
     let named = |id: &str| SkillId::parse(id).expect("an id");
     let given = |skill: &str| {
         let policy = ArmPolicy::Forced { skills: vec![named(skill)] };
@@ -157,8 +157,9 @@ fn forced_steps_stand_in_the_prompt_and_a_skill_without_any_is_named() {
     assert_eq!(events.len(), 1);
     let (text, events) = given("gimp/prose");
     let [EventKind::Skill(event)] = events.as_slice() else { panic!("{events:?}") };
-    assert!(text.is_empty() && event.happening == SkillEventKind::Withheld);
-    assert!(event.detail.as_deref().is_some_and(|why| why.contains("gimp/prose has no short steps")));
+    assert!(text.as_str().contains("Open a menu"), "{text:?}");
+    assert_eq!(event.happening, SkillEventKind::Viewed);
+    assert!(event.text.as_deref().is_some_and(|own| text.as_str().contains(own)), "{event:?}");
 }
 
 #[test]
