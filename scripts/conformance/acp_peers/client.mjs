@@ -105,11 +105,14 @@ async function lines() {
   agent.say({ id: null, result: {} });
   agent.say({ id: 3, method: "session/prompt", params: words("of nobody", "x") });
   check((await agent.answer(3))?.error?.code === -32602, "there is no such session; notifications that mean nothing are nothing");
-  for (const [at, params] of [{ cwd: "there", mcpServers: [] }, { cwd: "/" }, { cwd: "/", mcpServers: [], mode: "x" },
-    { cwd: "/", mcpServers: [{ name: "files", command: "x", args: [], env: [] }] }].entries()) {
+  const over = (type) => ({ cwd: "/", mcpServers: [{ type, name: "files", url: "http://127.0.0.1:9", headers: [] }] });
+  for (const [at, [params, code]] of [[{ cwd: "there", mcpServers: [] }, -32602], [{ cwd: "/" }, -32602],
+    [{ cwd: "/", mcpServers: [], mode: "x" }, -32602], [over("http"), -32602], [over("sse"), -32602],
+    // A tool server that does not start is no fault of the request.
+    [{ cwd: "/", mcpServers: [{ name: "files", command: "no-such-program", args: [], env: [] }] }, -32603]].entries()) {
     agent.say({ id: 20 + at, method: "session/new", params });
     const answer = await agent.answer(20 + at);
-    check(answer?.error?.code === -32602, `a session is not opened with ${JSON.stringify(params)}`, answer);
+    check(answer?.error?.code === code, `a session is not opened with ${JSON.stringify(params)}`, answer);
   }
   const before = agent.lines.length;
   agent.say(JSON.stringify([{ jsonrpc: "2.0", ...hello(4, 1) }]));
