@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::place::{PROGRAM, Place, below, worlds_can_start};
+use crate::place::{PROGRAM, Place, await_some, below, worlds_can_start};
 use crate::servers::golden;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -293,6 +293,6 @@ fn an_editors_tool_servers_are_started_called_and_ended() {
     assert!(last.to_string().contains("gimp"), "what the server answered is told: {last}");
     editor.ask(5, "session/close", &json!({ "sessionId": session }));
     assert_eq!(editor.until(5).1["result"], json!({}));
-    assert_eq!(mine(), 0, "it ended with its session");
+    await_some("the end of the session's server", || (mine() == 0).then_some(()));
     assert_eq!(editor.end(), Vec::<Value>::new());
 }
