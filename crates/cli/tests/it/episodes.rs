@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Running, rows};
+use crate::played_back::tick_task;
 use crate::spending::serving_by;
 
 /// Suites of this size run their trials side by side.
@@ -16,22 +17,7 @@ const TASKS: [&str; 3] = ["first", "second", "third"];
 
 /// Three tasks with a box to tick.
 fn plant(place: &Place) -> PathBuf {
-    let page = json!({ "title": "Main", "controls": [
-        { "role": "checkbox", "name": "Show grid", "bind": "ticked" }, { "role": "textbox", "name": "Note", "bind": "note" },
-    ] });
-    let scene =
-        json!({ "start": "main", "state": { "ticked": false, "note": "" }, "pages": { "main": page } });
-    let rules = json!({ "expect": [{ "key": ["values", "ticked"], "method": "eq", "ref": true }] });
-    let task = json!({
-        "instruction": "Tick the box 'Show grid'.",
-        "evaluator": {
-            "func": "check_json",
-            "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
-            "expected": { "type": "rule", "rules": rules },
-        },
-        "apprentice": { "environment": "scene", "template": "tick", "screen": { "width": 640, "height": 400 }, "scene": scene },
-    });
-    place.suite(&TASKS.map(|name| (name, task.clone())))
+    place.suite(&TASKS.map(|name| (name, tick_task(640, 400))))
 }
 
 /// What the model says, by the number of its replies so far: an act that is refused, words without sense, a call that cannot be

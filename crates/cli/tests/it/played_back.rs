@@ -68,24 +68,27 @@ fn conversations() -> [(&'static str, [Value; 2]); 6] {
     ]
 }
 
-/// A suite of one task: tick the box.
-fn plant(place: &Place) {
+/// A task in memory: tick the box. The size is that of its screen.
+pub(crate) fn tick_task(width: u32, height: u32) -> Value {
     let page = json!({ "title": "Main", "controls": [
         { "role": "checkbox", "name": "Show grid", "bind": "ticked" }, { "role": "textbox", "name": "Note", "bind": "note" },
     ] });
     let scene =
         json!({ "start": "main", "state": { "ticked": false, "note": "" }, "pages": { "main": page } });
     let rules = json!({ "expect": [{ "key": ["values", "ticked"], "method": "eq", "ref": true }] });
-    let task = json!({
+    json!({
         "instruction": "Tick the box 'Show grid'.",
         "evaluator": {
             "func": "check_json",
             "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
             "expected": { "type": "rule", "rules": rules },
         },
-        "apprentice": { "environment": "scene", "template": "tick", "screen": { "width": 1280, "height": 800 }, "scene": scene },
-    });
-    place.suite(&[("tick", task)]);
+        "apprentice": { "environment": "scene", "template": "tick", "screen": { "width": width, "height": height }, "scene": scene },
+    })
+}
+
+fn plant(place: &Place) {
+    place.suite(&[("tick", tick_task(1280, 800))]);
 }
 
 /// Runs the suite at a server that gives these replies one after the other; returns the row, and the last request.

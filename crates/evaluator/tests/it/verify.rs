@@ -12,18 +12,18 @@ use tempfile::TempDir;
 use crate::experiment::copied;
 
 /// What a test alters: the measured run, and the experiment around it.
-struct Stored {
-    experiment: PathBuf,
-    run: PathBuf,
+pub(crate) struct Stored {
+    pub(crate) experiment: PathBuf,
+    pub(crate) run: PathBuf,
 }
 
 impl Stored {
-    fn rows(&self) -> Vec<Value> {
+    pub(crate) fn rows(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.run.join("trials.jsonl")).expect("rows");
         text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
     }
 
-    fn write_rows(&self, rows: &[Value]) {
+    pub(crate) fn write_rows(&self, rows: &[Value]) {
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
         fs::write(self.run.join("trials.jsonl"), text).expect("written");
     }
@@ -34,7 +34,7 @@ impl Stored {
     }
 
     /// Sets fields of the first row that failed.
-    fn set(&self, fields: &[(&str, Value)]) {
+    pub(crate) fn set(&self, fields: &[(&str, Value)]) {
         let (mut rows, at) = (self.rows(), self.failed());
         for (field, value) in fields {
             rows[at][*field] = value.clone();
@@ -42,7 +42,7 @@ impl Stored {
         self.write_rows(&rows);
     }
 
-    fn attempt(&self) -> PathBuf {
+    pub(crate) fn attempt(&self) -> PathBuf {
         self.run.join(self.rows()[self.failed()]["trace"].as_str().expect("a trace"))
     }
 

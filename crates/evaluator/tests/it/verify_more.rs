@@ -7,30 +7,9 @@ use apprentice_evaluator::verify::verify_folder;
 use serde_json::{Value, json};
 
 use crate::experiment::copied;
-
-struct Stored {
-    experiment: PathBuf,
-    run: PathBuf,
-}
+use crate::verify::Stored;
 
 impl Stored {
-    fn rows(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.run.join("trials.jsonl")).expect("rows");
-        text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
-    }
-
-    fn write_rows(&self, rows: &[Value]) {
-        let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        fs::write(self.run.join("trials.jsonl"), text).expect("written");
-    }
-
-    fn set(&self, field: &str, value: Value) {
-        let mut rows = self.rows();
-        let at = rows.iter().position(|row| row["verdict"] == "fail").expect("a failed trial");
-        rows[at][field] = value;
-        self.write_rows(&rows);
-    }
-
     /// Two rows of the same task and variation in two arms of the student.
     fn pair(&self, is_pair: fn(&Value, &Value) -> bool) -> (Value, Value) {
         let rows = self.rows();
@@ -76,9 +55,7 @@ impl Stored {
     }
 
     fn events(&self) -> PathBuf {
-        let rows = self.rows();
-        let row = rows.iter().find(|row| row["verdict"] == "fail").expect("a failed trial");
-        self.folder(row).join("events.jsonl")
+        self.attempt().join("events.jsonl")
     }
 
     fn edit_plan(&self, change: fn(&mut Value)) {
@@ -119,11 +96,11 @@ const CASES: [Case; 19] = [
         let (one, other) = at.pair(|one, other| one["task"] != other["task"] && one["arm"] == other["arm"]);
         at.exchange(&one, &other);
     }),
-    ("the book's hash", |at| at.set("skillbook_hash", json!("0".repeat(64)))),
-    ("whether the cost is an estimate", |at| at.set("cost_estimated", json!(true))),
-    ("the model's time", |at| at.set("model_s", json!(0.25))),
-    ("another order", |at| at.set("order", json!(99))),
-    ("another template", |at| at.set("template", json!("other"))),
+    ("the book's hash", |at| at.set(&[("skillbook_hash", json!("0".repeat(64)))])),
+    ("whether the cost is an estimate", |at| at.set(&[("cost_estimated", json!(true))])),
+    ("the model's time", |at| at.set(&[("model_s", json!(0.25))])),
+    ("another order", |at| at.set(&[("order", json!(99))])),
+    ("another template", |at| at.set(&[("template", json!("other"))])),
     ("an action taken out, the rest numbered anew", |at| {
         let path = at.events();
         let text = fs::read_to_string(&path).expect("reads");

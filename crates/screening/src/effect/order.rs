@@ -19,9 +19,8 @@ use super::rules::finding;
 const KNOWN: [&str; 8] = ["en", "de", "fr", "es", "it", "pl", "ja", "zh"];
 /// Concepts beside which not even pointing passes.
 const BESIDE_POINTING: [&str; 4] = ["security", "shell", "access", "hide"];
-/// Concepts beside which nothing is put into another state.
-const BESIDE_CHANGING: [&str; 13] = [
-    "off",
+/// Concepts beside which nothing is put into another state, nor taken out of a document.
+const BESIDE_ACTING: [&str; 12] = [
     "security",
     "shell",
     "access",
@@ -35,24 +34,10 @@ const BESIDE_CHANGING: [&str; 13] = [
     "destroy",
     "again",
 ];
-/// Concepts beside which nothing is taken out of a document.
-const BESIDE_REMOVING: [&str; 15] = [
-    "security",
-    "warn",
-    "shell",
-    "access",
-    "hide",
-    "credential",
-    "code",
-    "recipient",
-    "spend",
-    "persist",
-    "send",
-    "destroy",
-    "again",
-    "stored",
-    "all",
-];
+/// Further concepts beside which nothing is put into another state.
+const BESIDE_CHANGING: [&str; 1] = ["off"];
+/// Further concepts beside which nothing is taken out of a document.
+const BESIDE_REMOVING: [&str; 3] = ["warn", "stored", "all"];
 /// Words of a clause among which its verb is sought, if it begins with a noun.
 const MAX_NOUN_WORDS: usize = 5;
 
@@ -109,8 +94,8 @@ fn beyond(sentence: &str, page: &str, is_about: bool) -> Option<String> {
     match shape {
         Shape::Tells => None,
         Shape::Points => beside(&BESIDE_POINTING),
-        Shape::Changes => beside(&BESIDE_CHANGING),
-        Shape::Removes => beside(&BESIDE_REMOVING),
+        Shape::Changes => beside(&[&BESIDE_CHANGING[..], &BESIDE_ACTING].concat()),
+        Shape::Removes => beside(&[&BESIDE_REMOVING[..], &BESIDE_ACTING].concat()),
         Shape::Beyond => Some(format!("it orders more than to point, type and choose: {why:?}")),
     }
 }

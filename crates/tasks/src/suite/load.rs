@@ -273,10 +273,7 @@ fn hash_files(hash: &mut Sha256, root: &Path, name: &str) -> Result<(), SuiteErr
 #[cfg(test)]
 mod tests {
     use super::load;
-
-    const GOOD: &str = r#"{"id":"t","instruction":"Do it.","config":[{"type":"launch","parameters":{"command":"x"}}],
- "evaluator":{"func":"exact_match","result":{"type":"rule","rules":1},"expected":{"type":"rule","rules":{"expected":1}}},
- "apprentice":{"environment":"desktop","template":"t"}}"#;
+    use crate::suite::task_file::tests::GOOD;
 
     #[test]
     fn a_suite_with_a_link_out_of_its_folder_or_around_in_it_is_refused() {

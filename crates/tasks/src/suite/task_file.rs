@@ -128,12 +128,12 @@ fn plain(message: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::Path;
 
     use super::read_task;
 
-    const GOOD: &str = r#"{"id":"t","instruction":"Do it.","config":[{"type":"launch","parameters":{"command":"x"}}],
+    pub(in crate::suite) const GOOD: &str = r#"{"id":"t","instruction":"Do it.","config":[{"type":"launch","parameters":{"command":"x"}}],
  "evaluator":{"func":"exact_match","result":{"type":"rule","rules":1},"expected":{"type":"rule","rules":{"expected":1}}},
  "apprentice":{"environment":"desktop","template":"t"}}"#;
 
