@@ -99,11 +99,12 @@ const WINDOWS: &[(&str, &str)] =
 /// Substrings of commands that use the network or change the system.
 const NETWORK_COMMANDS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
-/// How a model is named that judges.
-const JUDGE_REMEDY: &str = "name one with --judge MODEL or in role.judge";
 
 /// Those of them that need it only for an address elsewhere.
 const FETCHERS: &[&str] = &["curl ", "wget "];
+
+/// The way to name a model that judges.
+const JUDGE_REMEDY: &str = "name one with --judge MODEL or in role.judge";
 
 /// Returns the unmet requirements of a task.
 pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements {
