@@ -15,6 +15,7 @@ mod json;
 mod lines;
 mod model;
 mod neighbours;
+mod node;
 mod pictures;
 mod programs;
 mod read;
