@@ -124,7 +124,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("lines");
         let long = "x".repeat(BUFFER_BYTES + 7);
-        let rows = ["first", "", "  ", &long, "b", &"y".repeat(BUFFER_BYTES - 40), "over the end", &long, "last"];
+        let rows =
+            ["first", "", "  ", &long, "b", &"y".repeat(BUFFER_BYTES - 40), "over the end", &long, "last"];
         for last in ["", "\n", "\r\n"] {
             std::fs::write(&file, rows.join("\n") + last).expect("written");
             let mut lines = Lines::open(&file).expect("open");

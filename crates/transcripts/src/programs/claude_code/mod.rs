@@ -305,8 +305,7 @@ fn add_reply(draft: &mut Draft<'_>, line: &Line<'_>, message: &Node<'_>) {
 
 /// Adds the results of a line, and returns the ids of their calls.
 fn add_results(draft: &mut Draft<'_>, message: &Node<'_>) -> Vec<String> {
-    let results =
-        list(message, "/content").iter().filter(|block| word(block, "type") == Some("tool_result"));
+    let results = list(message, "/content").iter().filter(|block| word(block, "type") == Some("tool_result"));
     let mut calls = Vec::new();
     for block in results {
         add_result(draft, block);
