@@ -66,7 +66,8 @@ mod tests {
                 taken.push((of, at));
             },
         );
-        assert!(taken.is_sorted() && taken.len() == things.iter().map(|thing| thing * QUEUED / 2).sum());
+        let all: usize = things.iter().map(|thing| thing * QUEUED / 2).sum();
+        assert!(taken.is_sorted() && taken.len() == all);
         in_order(&[] as &[usize], |_, _| {}, |_, (): ()| unreachable!());
     }
 }
