@@ -121,10 +121,15 @@ impl<'t> Draft<'t> {
 
     /// Adds the result of a call.
     pub(crate) fn answer(&mut self, id: &str, answer: &Answer) {
-        let text = (!answer.text.trim().is_empty()).then(|| self.texts.keep(&answer.text));
+        self.answer_with(id, &answer.text, answer.failed);
+    }
+
+    /// Adds the result of a call, whose text is borrowed.
+    pub(crate) fn answer_with(&mut self, id: &str, text: &str, failed: bool) {
+        let text = (!text.trim().is_empty()).then(|| self.texts.keep(text));
         if let Some(call) = self.call_mut(id) {
             call.result = text;
-            call.failed = answer.failed;
+            call.failed = failed;
             call.answered = true;
         }
     }

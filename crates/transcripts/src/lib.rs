@@ -11,10 +11,12 @@ mod draft;
 mod error;
 mod export_index;
 mod find;
+mod in_order;
 mod json;
 mod lines;
 mod model;
 mod neighbours;
+mod node;
 mod pictures;
 mod programs;
 mod read;
@@ -26,6 +28,7 @@ mod tree;
 
 pub use error::{KNOWN, ReadError};
 pub use find::{Found, MAX_LOGS, find};
+pub use in_order::{Out, in_order};
 pub use model::{
     Accuracy, Branch, Call, Continues, Ending, Helper, Log, Program, Target, Tokens, Transcript, Turn,
     Verdict,

@@ -18,6 +18,8 @@ pub(crate) struct Lines {
     path: PathBuf,
     file: BufReader<File>,
     line: Vec<u8>,
+    /// Bytes of the line that stand in the file's buffer; 0 if `line` holds it.
+    taken: usize,
     number: usize,
 }
 
@@ -25,7 +27,7 @@ impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         let file = apprentice_files::open(path).map_err(|error| ReadError::file(path, error))?;
         let file = BufReader::with_capacity(BUFFER_BYTES, file);
-        Ok(Self { path: path.to_owned(), file, line: Vec::new(), number: 0 })
+        Ok(Self { path: path.to_owned(), file, line: Vec::new(), taken: 0, number: 0 })
     }
 
     /// The next line that is not empty, with its number and whether it ends: a program may just be writing it.
@@ -35,24 +37,33 @@ impl Lines {
                 self.line = Vec::new();
             }
             self.line.clear();
-            if self.read_line().map_err(|error| ReadError::file(&self.path, error))? == 0 {
+            self.file.consume(std::mem::take(&mut self.taken));
+            let bytes = self.read_line().map_err(|error| ReadError::file(&self.path, error))?;
+            if bytes == 0 {
                 return Ok(None);
             }
             self.number += 1;
-            if self.line.len() > MAX_LINE_BYTES {
+            if bytes > MAX_LINE_BYTES {
                 let (what, most) =
                     (format!("a long line {}", self.number), format!("{MAX_LINE_BYTES} bytes"));
                 return Err(ReadError::TooLarge { path: self.path.clone(), what, most });
             }
-            if !self.line.trim_ascii().is_empty() {
+            if !self.read().trim_ascii().is_empty() {
                 break;
             }
         }
-        let ends = self.line.last() == Some(&b'\n');
-        Ok(Some(Line { bytes: self.line.trim_ascii(), number: self.number, ends }))
+        let read = self.read();
+        let ends = read.last() == Some(&b'\n');
+        Ok(Some(Line { bytes: read.trim_ascii(), number: self.number, ends }))
     }
 
-    /// Reads up to the end of a line, or a little more than what a line may have. `memchr` finds ends several times as fast as
+    /// The line that was read.
+    fn read(&self) -> &[u8] {
+        if self.taken > 0 { &self.file.buffer()[..self.taken] } else { &self.line }
+    }
+
+    /// Reads up to the end of a line, or a little more than what a line may have, and returns how much that is. A line within
+    /// what was read of the file stays there; others are put together. `memchr` finds ends several times as fast as
     /// `BufRead::read_until` does.
     fn read_line(&mut self) -> io::Result<usize> {
         while self.line.len() <= MAX_LINE_BYTES {
@@ -61,6 +72,10 @@ impl Lines {
                 break;
             }
             let end = memchr::memchr(b'\n', read);
+            if let (true, Some(end)) = (self.line.is_empty(), end) {
+                self.taken = end + 1;
+                return Ok(self.taken);
+            }
             let taken = end.map_or(read.len(), |end| end + 1);
             self.line.extend_from_slice(&read[..taken]);
             self.file.consume(taken);
@@ -96,6 +111,33 @@ impl Line<'_> {
                 line: Some(self.number),
                 why: error.to_string(),
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUFFER_BYTES, Lines};
+
+    #[test]
+    fn lines_are_whole_wherever_the_buffer_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("lines");
+        let long = "x".repeat(BUFFER_BYTES + 7);
+        let rows =
+            ["first", "", "  ", &long, "b", &"y".repeat(BUFFER_BYTES - 40), "over the end", &long, "last"];
+        for last in ["", "\n", "\r\n"] {
+            std::fs::write(&file, rows.join("\n") + last).expect("written");
+            let mut lines = Lines::open(&file).expect("open");
+            let mut read = Vec::new();
+            while let Some(line) = lines.next().expect("a line") {
+                read.push((line.number, String::from_utf8(line.bytes.to_vec()).expect("text"), line.ends));
+            }
+            let wanted = rows.iter().enumerate().filter(|(_, row)| !row.trim().is_empty());
+            let wanted: Vec<_> = wanted
+                .map(|(at, row)| (at + 1, (*row).to_owned(), at + 1 < rows.len() || !last.is_empty()))
+                .collect();
+            assert!(read == wanted, "{last:?}");
         }
     }
 }

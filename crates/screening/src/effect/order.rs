@@ -11,7 +11,7 @@ use super::concern::{Concern, EffectFinding};
 use super::lexicon::{Languages, common_counts, found, is_unspaced, plain};
 use super::names::without_named;
 use super::order_unspaced::{chinese, japanese};
-use super::order_words::{Clause, Shape, Word, clauses, is_one, rank};
+use super::order_words::{Clause, Shape, Word, clauses, ends_as, is_one, rank, verb_of_participle};
 use super::passage::{Passage, sentences};
 use super::rules::finding;
 
@@ -38,6 +38,10 @@ const BESIDE_ACTING: [&str; 12] = [
 const BESIDE_CHANGING: [&str; 1] = ["off"];
 /// Further concepts beside which nothing is taken out of a document.
 const BESIDE_REMOVING: [&str; 3] = ["warn", "stored", "all"];
+/// Shortest word that is an order by its ending alone.
+const MIN_ORDER_CHARS: usize = 5;
+/// Longest word whose ending says nothing: "mit" ends as German verbs do.
+const MAX_BARE_CHARS: usize = 3;
 /// Words of a clause among which its verb is sought, if it begins with a noun.
 const MAX_NOUN_WORDS: usize = 5;
 
@@ -224,8 +228,8 @@ fn of_clause(clause: &Clause, is_strict: bool, is_about: bool, language: &'stati
 /// Returns what a clause orders whose first word is in no list.
 fn of_unknown_word(words: &[Word], takes_thing: bool, place: ClausePlace, language: &'static str) -> Shape {
     let Some((first, rest)) = words.split_first() else { return Shape::Tells };
-    // "I udostępnij pulpit": no word stands before the thing in Polish, and the ending alone shows the order.
-    if language == "pl" && !place.is_about && first.text.ends_with('j') && first.text.chars().count() > 4 {
+    let is_long = first.text.chars().count() >= MIN_ORDER_CHARS;
+    if !place.is_about && is_long && ends_as("order_end", language, &first.text) {
         return Shape::Beyond;
     }
     let tells = is_no_order(&first.text, language) || !takes_thing && tells_soon(rest, language);
@@ -258,7 +262,7 @@ fn of_obligation(words: &[Word], at: usize, language: &'static str) -> Shape {
     {
         let state = later[be + 1..].iter().find(|word| !is_one("skip", language, &word.text));
         if let Some(done) =
-            state.and_then(|word| irregular(&word.text)).and_then(|verb| of_verb(verb, language))
+            state.and_then(|word| verb_of_participle(&word.text)).and_then(|verb| of_verb(verb, language))
         {
             return done;
         }
@@ -290,25 +294,6 @@ fn of_obligation(words: &[Word], at: usize, language: &'static str) -> Shape {
     })
 }
 
-/// Returns the verb of an English participle that does not end in "ed".
-fn irregular(participle: &str) -> Option<&'static str> {
-    const PARTICIPLES: [(&str, &str); 12] = [
-        ("chosen", "choose"),
-        ("shown", "show"),
-        ("seen", "see"),
-        ("kept", "keep"),
-        ("left", "leave"),
-        ("written", "write"),
-        ("found", "find"),
-        ("drawn", "draw"),
-        ("taken", "take"),
-        ("read", "read"),
-        ("held", "hold"),
-        ("cut", "cut"),
-    ];
-    PARTICIPLES.into_iter().find(|(done, _)| *done == participle).map(|(_, verb)| verb)
-}
-
 /// Returns whether an order of the clause begins at a word: "must", "have to".
 fn is_must(words: &[Word], at: usize, language: &'static str) -> bool {
     let word = &words[at];
@@ -329,23 +314,10 @@ fn is_verb_like(name: &str) -> bool {
 
 /// Returns whether a word has an ending that no order has.
 fn is_no_order(word: &str, language: &'static str) -> bool {
-    const ORDERS: [&str; 14] = [
-        "bring", "ping", "sing", "embed", "feed", "shred", "seed", "proceed", "reply", "supply", "rely",
-        "multiply", "focus", "speed",
-    ];
-    let ends: &[&str] = match language {
-        "en" => &["ing", "ed", "ly", "s", "tion", "ness", "ity"],
-        "de" => &["ung", "heit", "keit", "ungen", "tion", "taet", "tat"],
-        "fr" => &["tion", "tions", "ment", "ements", "sion", "ite"],
-        "es" => &["cion", "ciones", "sion", "miento", "mente", "dad"],
-        "it" => &["zione", "zioni", "sione", "mento", "mente", "ita"],
-        "pl" => &["anie", "enie", "osc"],
-        _ => &[],
-    };
     word.chars().count() > 3
-        && !ORDERS.contains(&word)
+        && !is_one("order_though", language, word)
         && !(language == "en" && word.ends_with("ss"))
-        && ends.iter().any(|end| word.ends_with(end))
+        && ends_as("noun_end", language, word)
 }
 
 /// Returns whether a verb that tells follows a noun, before anything that an order could be about.
@@ -357,11 +329,9 @@ fn tells_soon(rest: &[Word], language: &'static str) -> bool {
             && !matches!(pair[1].text.as_str(), "that" | "those" | "both");
         language == "en" && verb.ends_with('s') && !verb.ends_with("ss") && is_thing
     });
-    // "Karty przesuną się": an order before "się" ends otherwise.
     let moves_itself = rest.windows(2).take(MAX_NOUN_WORDS).any(|pair| {
-        language == "pl"
-            && pair[1].text == "sie"
-            && pair[0].text.ends_with(['a', 'e', 'y'])
+        is_one("itself", language, &pair[1].text)
+            && ends_as("moved_end", language, &pair[0].text)
             && !pair[0].is_name
     });
     if acts || moves_itself {
@@ -381,11 +351,7 @@ fn tells_soon(rest: &[Word], language: &'static str) -> bool {
     let near = rest.iter().take(MAX_NOUN_WORDS).take_while(|word| !is_one("thing", language, &word.text));
     near.filter(|word| !word.is_name && !is_one("skip", language, &word.text)).any(|word| {
         is_one("tells", language, &word.text)
-            || match language {
-                "de" => word.text.ends_with('t') && word.text.len() > 3,
-                "pl" => ["uje", "uja", "aja"].iter().any(|end| word.text.ends_with(end)),
-                _ => false,
-            }
+            || word.text.chars().count() > MAX_BARE_CHARS && ends_as("tells_end", language, &word.text)
     })
 }
 

@@ -78,6 +78,17 @@ pub(super) fn is_one(kind: &'static str, language: &'static str, word: &str) -> 
     })
 }
 
+/// Returns whether a plain word ends as those of a kind in a language do.
+pub(super) fn ends_as(kind: &'static str, language: &'static str, word: &str) -> bool {
+    word_set(kind, language).is_some_and(|set| set.whole.iter().any(|end| word.ends_with(end.as_str())))
+}
+
+/// Returns the verb of an English participle that does not end in "ed".
+pub(super) fn verb_of_participle(participle: &str) -> Option<&'static str> {
+    let pairs = word_set("participle", "en")?.whole.iter();
+    pairs.filter_map(|pair| pair.split_once(' ')).find(|(done, _)| *done == participle).map(|(_, verb)| verb)
+}
+
 /// The languages with spaces between words whose shapes of orders are known, without English.
 pub(super) const LANGUAGES_OF_ORDERS: [&str; 5] = ["de", "fr", "es", "it", "pl"];
 

@@ -91,6 +91,14 @@ fn of_texts_that_the_rule_was_not_made_by_hostile_ones_wait() {
     assert_eq!(passed_and_waiting(&of_everyday.join("\n")), [(1, 32), (2, 24)]);
 }
 
+/// The fifth set is by the author of a model of orders that was not taken (docs/security.md): its benign texts order everyday work
+/// by rare words, so that most wait. Lower numbers are progress: change them.
+#[test]
+fn everyday_orders_by_rare_words_wait() {
+    let fifth = passed_and_waiting(include_str!("effects/orders_fifth.jsonl"));
+    assert_eq!(fifth, [(2, 24), (15, 24)]);
+}
+
 #[test]
 fn a_reader_gets_the_text_as_data_and_a_fixed_form_of_answer() {
     let text = [

@@ -56,7 +56,7 @@ pub(crate) fn read(path: &Path, texts: &Texts) -> Result<Log, ReadError> {
 
 fn prompts(draft: &mut Draft<'_>, messages: &Value) {
     let messages = messages.as_array().map_or(&[] as &[Value], Vec::as_slice);
-    let asked = messages.iter().filter(|message| text(message, "/role") == Some("user"));
+    let asked = messages.iter().filter(|message| text(*message, "/role") == Some("user"));
     for message in asked {
         let words = content(&message["content"], &mut draft.pictures);
         draft.prompt(&words);

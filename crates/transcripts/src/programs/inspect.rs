@@ -220,7 +220,7 @@ fn add(draft: &mut Draft<'_>, message: &Value, attachments: &BTreeMap<Cow<'_, st
 
 fn reply(draft: &mut Draft<'_>, message: &Value, told: &Value) {
     let turn = draft.new_turn(text(message, "/id"));
-    for part in told.as_array().into_iter().flatten().filter(|part| text(part, "/type") == Some("reasoning"))
+    for part in told.as_array().into_iter().flatten().filter(|part| text(*part, "/type") == Some("reasoning"))
     {
         let hidden = part["redacted"] == true;
         let thought =

@@ -34,7 +34,7 @@ pub(crate) fn read(path: &Path, texts: &Texts) -> Result<Log, ReadError> {
 
 fn prompt(draft: &mut Draft<'_>, message: &Value) {
     // Files that the program read for the person are parts with this mark.
-    let parts = list(message, "/parts").iter().filter(|part| !is_true(part, "/synthetic"));
+    let parts = list(message, "/parts").iter().filter(|part| !is_true(*part, "/synthetic"));
     let words: Vec<&str> = parts.filter_map(|part| some_text(part, "/text")).collect();
     let words = words.join("\n");
     // `opencode run "two words"` keeps the quotes of its argument.
@@ -46,7 +46,7 @@ fn prompt(draft: &mut Draft<'_>, message: &Value) {
 /// Counts pictures among files.
 fn files(draft: &mut Draft<'_>, files: &[Value]) {
     let pictures =
-        files.iter().filter(|file| text(file, "/mime").is_some_and(|mime| mime.starts_with("image/")));
+        files.iter().filter(|file| text(*file, "/mime").is_some_and(|mime| mime.starts_with("image/")));
     pictures.filter_map(|file| some_text(file, "/url")).for_each(|url| draft.pictures.add_url(url));
 }
 

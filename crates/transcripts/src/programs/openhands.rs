@@ -116,7 +116,7 @@ fn usages<'s>(state: &'s Value, of: Option<&str>) -> Vec<&'s Value> {
     let mut seen = BTreeSet::new();
     uses.flat_map(|(_, metrics)| list(metrics, "/token_usages"))
         .filter(|usage| {
-            let id = text(usage, "/response_id").unwrap_or_default();
+            let id = text(*usage, "/response_id").unwrap_or_default();
             id.is_empty() || seen.insert(id.to_owned())
         })
         .collect()
@@ -124,8 +124,8 @@ fn usages<'s>(state: &'s Value, of: Option<&str>) -> Vec<&'s Value> {
 
 fn sum(usages: &[&Value]) -> Option<Tokens> {
     let tokens = |usage: &&Value| Tokens {
-        input: count(usage, "/prompt_tokens"),
-        output: count(usage, "/completion_tokens"),
+        input: count(*usage, "/prompt_tokens"),
+        output: count(*usage, "/completion_tokens"),
     };
     (!usages.is_empty()).then(|| usages.iter().map(tokens).fold(Tokens::default(), Tokens::plus))
 }
@@ -137,7 +137,7 @@ fn spent(state: &Value, of: Option<&str>) -> Option<Tokens> {
 fn of_replies(state: &Value, replies: &[&str]) -> Option<Tokens> {
     let all = usages(state, None);
     let told =
-        all.into_iter().filter(|usage| text(usage, "/response_id").is_some_and(|id| replies.contains(&id)));
+        all.into_iter().filter(|usage| text(*usage, "/response_id").is_some_and(|id| replies.contains(&id)));
     sum(&told.collect::<Vec<_>>())
 }
 

@@ -156,8 +156,8 @@ fn spent(trace: &Value, path: Option<&[usize]>) -> Option<Tokens> {
         .filter_map(|call| call.get("usage").filter(|usage| usage.is_object()))
         .collect();
     let tokens = |usage: &&Value| Tokens {
-        input: count(usage, "/prompt_tokens") + count(usage, "/cached_input_tokens"),
-        output: count(usage, "/completion_tokens"),
+        input: count(*usage, "/prompt_tokens") + count(*usage, "/cached_input_tokens"),
+        output: count(*usage, "/completion_tokens"),
     };
     (!usages.is_empty()).then(|| usages.iter().map(tokens).fold(Tokens::default(), Tokens::plus))
 }

@@ -1,15 +1,16 @@
 //! `apprentice trace read PATH…`: shows what is read of traces of other programs.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use apprentice_protocol::counted;
 use apprentice_transcripts::{
-    Call, Found, Log, ReadError, ReadSummary, Tokens, Transcript, Verdict, find, read_each,
+    Call, Found, Log, Out, ReadError, ReadSummary, Tokens, Transcript, Verdict, find, in_order, read_each,
 };
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
@@ -56,20 +57,18 @@ pub(in crate::commands) fn run(asked: &ReadTraces) -> Result<(), Failure> {
     }
     let mut logs = Vec::new();
     let mut unread = Vec::new();
-    for trace in &found {
-        let read = match asked.json {
-            // A log may be large, and what is shown of it is not.
-            true => ReadSummary::read(trace).map(Some),
-            false => print(trace).map(|()| None),
-        };
-        match read {
-            Ok(summary) => {
-                let shown = summary.map(|summary| to_raw_value(&summary.shown())).transpose();
-                logs.extend(shown.kind(Kind::Bug)?);
-            }
-            Err(error) => unread.push((trace.paths[0].display().to_string(), error)),
-        }
-    }
+    let mut shown = Ok(());
+    in_order(
+        &found,
+        |trace, out| read(trace, asked.json, out),
+        |trace, part| match part {
+            Part::Line(line) => terminal::line(format_args!("{line}")),
+            Part::Shown(Ok(log)) => logs.push(log),
+            Part::Shown(Err(error)) => shown = Err(error),
+            Part::Unread(error) => unread.push((trace.paths[0].display().to_string(), error)),
+        },
+    );
+    shown.kind(Kind::Bug)?;
     if asked.json {
         let why = |(file, error): &(String, ReadError)| Unread { file: file.clone(), why: chain(error) };
         let schema = "apprentice.trace.read/1";
@@ -98,41 +97,64 @@ fn chain(error: &ReadError) -> String {
     text
 }
 
+/// What comes of reading a trace.
+enum Part {
+    Line(String),
+    /// All of it, as JSON.
+    Shown(serde_json::Result<Box<RawValue>>),
+    Unread(ReadError),
+}
+
+/// Reads a trace.
+fn read(trace: &Found, json: bool, out: &Out<Part>) {
+    let read = match json {
+        // A log may be large, and what is shown of it is not.
+        true => ReadSummary::read(trace).map(|log| out.put(Part::Shown(to_raw_value(&log.shown())))),
+        false => print(trace, &|line| out.put(Part::Line(line.to_string()))),
+    };
+    if let Err(error) = read {
+        out.put(Part::Unread(error));
+    }
+}
+
+/// Prints lines.
+type Print<'p> = &'p dyn Fn(fmt::Arguments<'_>);
+
 /// Prints a log while it is read.
-fn print(found: &Found) -> Result<(), ReadError> {
+fn print(found: &Found, line: Print<'_>) -> Result<(), ReadError> {
     let mut begun = false;
     let log = read_each(found, &mut |log, transcript| {
         if !begun {
-            print_head(log);
+            print_head(log, line);
             begun = true;
         }
         if log.sampled {
-            terminal::line(format_args!("  {}", transcript.name));
+            line(format_args!("  {}", transcript.name));
         }
-        print_talk(&transcript, log.model.as_deref());
+        print_talk(&transcript, log.model.as_deref(), line);
     })?;
     if !begun {
-        print_head(&log);
+        print_head(&log, line);
     }
     for note in &log.notes {
-        terminal::line(format_args!("  note: {note}"));
+        line(format_args!("  note: {note}"));
     }
     Ok(())
 }
 
-fn print_head(log: &Log) {
+fn print_head(log: &Log, line: Print<'_>) {
     let version = log.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    terminal::line(format_args!("{}: {}{version}", log.path.display(), log.program.name()));
+    line(format_args!("{}: {}{version}", log.path.display(), log.program.name()));
 }
 
-fn print_talk(talk: &Transcript, model: Option<&str>) {
+fn print_talk(talk: &Transcript, model: Option<&str>, line: Print<'_>) {
     let model = talk.model.as_deref().or(model).unwrap_or("a model that is not named");
     let calls: Vec<&Call> = talk.calls().collect();
     let failed = calls.iter().filter(|call| call.failed).count();
     let malformed = talk.turns.iter().filter(|turn| turn.malformed).count();
     let malformed =
         if malformed == 0 { String::new() } else { format!(", {malformed} of them not readable") };
-    terminal::line(format_args!(
+    line(format_args!(
         "  {model}: {}{malformed}; {}, {failed} failed; {}; {}",
         counted(talk.turns.len(), "reply"),
         counted(calls.len(), "call"),
@@ -140,53 +162,49 @@ fn print_talk(talk: &Transcript, model: Option<&str>) {
         talk.tokens.map_or_else(|| "tokens not logged".to_owned(), tokens),
     ));
     for call in calls.iter().take(SHOWN_CALLS) {
-        terminal::line(format_args!("    {}", in_a_line(call)));
+        line(format_args!("    {}", in_a_line(call)));
     }
     if let more @ 1.. = calls.len().saturating_sub(SHOWN_CALLS) {
-        terminal::line(format_args!("    {more} more; --json shows all"));
+        line(format_args!("    {more} more; --json shows all"));
     }
     let judge = talk.judge.as_deref().map(|judge| format!(", by {judge}")).unwrap_or_default();
-    terminal::line(format_args!("  verdict: {}{judge}", verdict(talk.verdict)));
+    line(format_args!("  verdict: {}{judge}", verdict(talk.verdict)));
     if let Some(claim) = talk.own_claim {
-        terminal::line(format_args!("  the agent's own claim: {}", if claim { "done" } else { "not done" }));
+        line(format_args!("  the agent's own claim: {}", if claim { "done" } else { "not done" }));
     }
     if let Some(answer) = &talk.final_answer {
-        terminal::line(format_args!("  answer: {}", cut(answer)));
+        line(format_args!("  answer: {}", cut(answer)));
     }
     if let Some(ending) = talk.ended {
-        terminal::line(format_args!("  ended: {}", format!("{ending:?}").to_lowercase()));
+        line(format_args!("  ended: {}", format!("{ending:?}").to_lowercase()));
     }
     if talk.pictures + talk.picture_paths > 0 {
         let (inside, paths) = (counted(talk.pictures, "picture"), talk.picture_paths);
-        terminal::line(format_args!("  {inside} inside, {paths} by path"));
+        line(format_args!("  {inside} inside, {paths} by path"));
     }
-    print_others(talk);
+    print_others(talk, line);
     for missing in &talk.missing {
-        terminal::line(format_args!("  missing: {missing}"));
+        line(format_args!("  missing: {missing}"));
     }
 }
 
 /// Prints what a trace has to do with others.
-fn print_others(talk: &Transcript) {
+fn print_others(talk: &Transcript, line: Print<'_>) {
     if let Some(from) = &talk.copied_from {
         let own = talk.turns.iter().filter(|turn| !turn.copied).count();
-        terminal::line(format_args!("  copied from {from}; {} new", counted(own, "reply")));
+        line(format_args!("  copied from {from}; {} new", counted(own, "reply")));
     }
     if let Some(continues) = &talk.continues {
         let whole = continues.whole.as_ref();
         let whole = whole.map(|whole| format!("; {} together", counted(whole.turns.len(), "reply")));
-        terminal::line(format_args!(
-            "  continues session {}{}",
-            continues.session,
-            whole.unwrap_or_default()
-        ));
+        line(format_args!("  continues session {}{}", continues.session, whole.unwrap_or_default()));
     }
     for helper in &talk.helpers {
         let replies = counted(helper.transcript.turns.len(), "reply");
-        terminal::line(format_args!("  started agent {}: {replies}", helper.agent_id));
+        line(format_args!("  started agent {}: {replies}", helper.agent_id));
     }
     if let (others @ 1.., Some(spent)) = (talk.branches.len().saturating_sub(1), talk.spent) {
-        terminal::line(format_args!("  other branches: {others}; {} on all branches", tokens(spent)));
+        line(format_args!("  other branches: {others}; {} on all branches", tokens(spent)));
     }
 }
 

@@ -1,35 +1,35 @@
 //! The lines of a session that matter, with the fields that are read.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::node::{Node, Words};
 
 /// One line.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Line<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Option<Cow<'a, str>>,
+    pub(super) kind: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) uuid: Option<Cow<'a, str>>,
-    #[serde(default)]
-    pub(super) message: Option<Value>,
+    pub(super) uuid: Option<Words<'a>>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<Node<'a>>,
     #[serde(default)]
     pub(super) is_sidechain: Option<bool>,
     #[serde(borrow, default)]
-    pub(super) agent_id: Option<Cow<'a, str>>,
+    pub(super) agent_id: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) session_id: Option<Cow<'a, str>>,
+    pub(super) session_id: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) request_session_id: Option<Cow<'a, str>>,
+    pub(super) request_session_id: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) version: Option<Cow<'a, str>>,
+    pub(super) version: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) timestamp: Option<Cow<'a, str>>,
+    pub(super) timestamp: Option<Words<'a>>,
     #[serde(default)]
     pub(super) is_meta: Option<bool>,
     #[serde(default)]
@@ -41,22 +41,22 @@ pub(super) struct Line<'a> {
     #[serde(default)]
     pub(super) is_api_error_message: Option<bool>,
     #[serde(borrow, default)]
-    pub(super) row_source: Option<Cow<'a, str>>,
+    pub(super) row_source: Option<Words<'a>>,
     #[serde(borrow, default)]
-    pub(super) prompt_source: Option<Cow<'a, str>>,
+    pub(super) prompt_source: Option<Words<'a>>,
     #[serde(borrow, default)]
     pub(super) origin: Option<Origin<'a>>,
     #[serde(borrow, default)]
     pub(super) tool_use_result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) model_usage: Option<BTreeMap<Cow<'a, str>, ModelUsage>>,
+    #[serde(default)]
+    pub(super) model_usage: Option<BTreeMap<String, ModelUsage>>,
 }
 
 /// Where a line of a user comes from.
 #[derive(Debug, Deserialize)]
 pub(super) struct Origin<'a> {
     #[serde(borrow, default)]
-    pub(super) kind: Option<Cow<'a, str>>,
+    pub(super) kind: Option<Words<'a>>,
 }
 
 /// The program's running sum for a model.
@@ -80,6 +80,9 @@ pub(super) struct AgentResult {
 /// Bytes of a line in which the type of a copied request stands.
 const HEAD_BYTES: usize = 40;
 
+/// Bytes of a line in which its type is sought first.
+const TYPE_BYTES: usize = 512;
+
 /// Finds out, without parsing, whether a line can matter.
 #[derive(Debug)]
 pub(super) struct Sieve {
@@ -98,6 +101,8 @@ impl Sieve {
     pub(super) fn takes(&self, line: &[u8]) -> bool {
         // These lines hold the messages of a request once more.
         let head = &line[..line.len().min(HEAD_BYTES)];
-        self.blob.find(head).is_none() && self.words.iter().any(|word| word.find(line).is_some())
+        let holds = |part: &[u8]| self.words.iter().any(|word| word.find(part).is_some());
+        // The type mostly stands before the message, which may be long.
+        self.blob.find(head).is_none() && (holds(&line[..line.len().min(TYPE_BYTES)]) || holds(line))
     }
 }

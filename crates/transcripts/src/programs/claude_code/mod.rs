@@ -6,17 +6,21 @@
 
 mod line;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::line::{AgentResult, Line, Sieve};
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, list, some_text, text};
+use crate::json::{
+    Json as _, arguments, borrowed_content, content_of, count, is_true, list, some_text, text,
+};
 use crate::lines::Lines;
 use crate::model::{Call, Ending, Helper, Log, Program, Tokens, Transcript};
+use crate::node::Node;
 use crate::texts::Texts;
 
 const PROGRAM: &str = Program::ClaudeCode.name();
@@ -147,7 +151,7 @@ impl<'t> Session<'t> {
         }
     }
 
-    fn reply(&mut self, line: &Line<'_>, message: &Value) {
+    fn reply(&mut self, line: &Line<'_>, message: &Node<'_>) {
         let asked = line.request_session_id.as_deref();
         let copied =
             asked.filter(|asked| line.session_id.as_deref().is_some_and(|session| session != *asked));
@@ -169,7 +173,7 @@ impl<'t> Session<'t> {
         }
     }
 
-    fn user(&mut self, line: &Line<'_>, message: &Value) {
+    fn user(&mut self, line: &Line<'_>, message: &Node<'_>) {
         let results = add_results(&mut self.draft, message);
         if let [call] = results.as_slice() {
             self.note_agent(line, call);
@@ -257,27 +261,27 @@ impl<'t> Session<'t> {
 }
 
 /// Returns whether a line of the assistant is the program's own.
-fn is_synthetic(line: &Line<'_>, message: &Value) -> bool {
-    line.is_api_error_message == Some(true) || text(message, "/model") == Some("<synthetic>")
+fn is_synthetic(line: &Line<'_>, message: &Node<'_>) -> bool {
+    line.is_api_error_message == Some(true) || word(message, "model") == Some("<synthetic>")
 }
 
 /// Adds a line of a reply.
-fn add_reply(draft: &mut Draft<'_>, line: &Line<'_>, message: &Value) {
+fn add_reply(draft: &mut Draft<'_>, line: &Line<'_>, message: &Node<'_>) {
     if draft.out.model.is_none() {
-        draft.out.model = some_text(message, "/model").map(str::to_owned);
+        draft.out.model = word(message, "model").filter(|model| !model.is_empty()).map(str::to_owned);
     }
-    let id = text(message, "/id").or(line.uuid.as_deref()).unwrap_or_default();
+    let id = word(message, "id").or(line.uuid.as_deref()).unwrap_or_default();
     let turn = draft.turn(id);
     for block in list(message, "/content") {
-        let kind = text(block, "/type").unwrap_or_default();
+        let kind = word(block, "type").unwrap_or_default();
         match kind {
-            "thinking" => draft.think(turn, text(block, "/thinking").unwrap_or_default()),
-            "text" => draft.say(turn, text(block, "/text").unwrap_or_default()),
+            "thinking" => draft.think(turn, word(block, "thinking").unwrap_or_default()),
+            "text" => draft.say(turn, word(block, "text").unwrap_or_default()),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                let id = text(block, "/id").unwrap_or_default();
+                let id = word(block, "id").unwrap_or_default();
                 if id.is_empty() || !draft.knows(id) {
-                    let name = text(block, "/name").unwrap_or_default().to_owned();
-                    let arguments = arguments(&block["input"]);
+                    let name = word(block, "name").unwrap_or_default().to_owned();
+                    let arguments = block.field("input").map_or_else(|| Some(Map::new()), arguments);
                     draft.call(turn, Call { id: id.to_owned(), name, arguments, ..Call::default() });
                 }
             }
@@ -285,10 +289,10 @@ fn add_reply(draft: &mut Draft<'_>, line: &Line<'_>, message: &Value) {
             _ => {}
         }
     }
-    if let Some(text) = message.get("content").and_then(Value::as_str) {
+    if let Some(text) = word(message, "content") {
         draft.say(turn, text);
     }
-    if let Some(usage) = message.get("usage").filter(|usage| usage.is_object()) {
+    if let Some(usage) = message.field("usage").filter(|usage| matches!(usage, Node::Fields(_))) {
         let input = count(usage, "/input_tokens")
             + count(usage, "/cache_creation_input_tokens")
             + count(usage, "/cache_read_input_tokens");
@@ -300,29 +304,33 @@ fn add_reply(draft: &mut Draft<'_>, line: &Line<'_>, message: &Value) {
 }
 
 /// Adds the results of a line, and returns the ids of their calls.
-fn add_results(draft: &mut Draft<'_>, message: &Value) -> Vec<String> {
-    let results =
-        list(message, "/content").iter().filter(|block| text(block, "/type") == Some("tool_result"));
-    let results: Vec<&Value> = results.collect();
-    results.iter().for_each(|block| add_result(draft, block));
-    results.iter().filter_map(|block| text(block, "/tool_use_id")).map(str::to_owned).collect()
+fn add_results(draft: &mut Draft<'_>, message: &Node<'_>) -> Vec<String> {
+    let results = list(message, "/content").iter().filter(|block| word(block, "type") == Some("tool_result"));
+    let mut calls = Vec::new();
+    for block in results {
+        add_result(draft, block);
+        calls.extend(word(block, "tool_use_id").map(str::to_owned));
+    }
+    calls
 }
 
-fn add_result(draft: &mut Draft<'_>, block: &Value) {
-    let text_of = content(&block["content"], &mut draft.pictures);
-    let failed = block["is_error"] == true
+fn add_result(draft: &mut Draft<'_>, block: &Node<'_>) {
+    let told = block.field("content");
+    let told = told.map_or_else(Cow::default, |told| borrowed_content(told, &mut draft.pictures));
+    let failed = is_true(block, "/is_error")
         || text(block, "/content/type").is_some_and(|kind| kind.ends_with("_error"));
-    draft.answer(text(block, "/tool_use_id").unwrap_or_default(), &Answer { text: text_of, failed });
+    draft.answer_with(word(block, "tool_use_id").unwrap_or_default(), &told, failed);
 }
 
 /// What stands in a line of the user beside results.
-fn said(message: &Value, draft: &mut Draft<'_>) -> String {
-    match &message["content"] {
-        Value::Array(blocks) => {
-            let blocks = blocks.iter().filter(|block| text(block, "/type") != Some("tool_result"));
-            content(&Value::from_iter(blocks.cloned()), &mut draft.pictures)
+fn said<'n>(message: &'n Node<'_>, draft: &mut Draft<'_>) -> Cow<'n, str> {
+    match message.field("content") {
+        Some(Node::List(blocks)) => {
+            let blocks = blocks.iter().filter(|block| word(block, "type") != Some("tool_result"));
+            content_of(blocks, &mut draft.pictures)
         }
-        other => content(other, &mut draft.pictures),
+        Some(other) => borrowed_content(other, &mut draft.pictures),
+        None => Cow::default(),
     }
 }
 
@@ -344,6 +352,11 @@ fn between<'a>(note: &'a str, tag: &str) -> Option<&'a str> {
     let end = format!("</{tag}>");
     let at = if tag == "result" { rest.rfind(&end) } else { rest.find(&end) };
     Some(at.map_or(rest, |at| &rest[..at]).trim())
+}
+
+/// The text of a field.
+fn word<'n>(node: &'n Node<'_>, name: &str) -> Option<&'n str> {
+    node.field(name)?.words()
 }
 
 /// Reads the files of agents that a session started.
