@@ -1,6 +1,6 @@
 // Runs in each document before its own scripts. Tells when the short timers that are set now have ended, so that a view waits for
-// what a page does a moment after an act (suggestions while typing). And opens a file chooser for `showOpenFilePicker`, and downloads
-// what is written to a file of `showSaveFilePicker`: a browser without a window refuses both (Chromium 156).
+// what a page does a moment after an act (suggestions while typing). Prints nothing. And opens a file chooser for
+// `showOpenFilePicker`, and downloads what is written to a file of `showSaveFilePicker`: a browser without a window refuses both (Chromium 156).
 (() => {
   const LONGEST = 350;
   const pending = new Map();
@@ -37,6 +37,11 @@
       await Promise.race([all().then(all), new Promise((resolve) => after(resolve, LONGEST + 100))]);
       return true;
     },
+  });
+
+  // A dialog for printing would stand over the page and stop it until somebody answers. Chromium shows none without a window.
+  window.print = new Proxy(window.print, {
+    apply() { for (const name of ['beforeprint', 'afterprint']) window.dispatchEvent(new Event(name)); },
   });
 
   if (!window.showOpenFilePicker) return;

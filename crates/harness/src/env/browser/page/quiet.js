@@ -1,7 +1,8 @@
 // Resolves once the page has come to rest: a frame was drawn, and its main thread has no task, timer or frame to come
 // for `idle` milliseconds. Where it never rests (an animation by script), once the document has been unchanged for
 // `still` milliseconds and was drawn twice. In any case after `cap`. The browser draws no frames of a document that is
-// out of sight, so those of other processes are not waited for (`draws` is false). Resolves to the number of elements.
+// out of sight, so those of other processes are not waited for (`draws` is false). Resolves to the number of elements, and
+// whether the document has the focus.
 (idle, still, cap, draws) => new Promise((resolve) => {
   let changed = performance.now();
   const observer = new MutationObserver(() => { changed = performance.now(); });
@@ -9,7 +10,7 @@
   const done = () => {
     observer.disconnect();
     clearTimeout(limit);
-    resolve(document.getElementsByTagName('*').length);
+    resolve([document.getElementsByTagName('*').length, document.hasFocus()]);
   };
   const limit = setTimeout(() => done(), cap);
   const frame = (then) => { if (draws) requestAnimationFrame(then); else then(); };
