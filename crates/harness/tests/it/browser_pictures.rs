@@ -144,3 +144,23 @@ async fn a_question_of_the_browser_is_not_in_the_picture_of_the_page() {
     assert_eq!(other, None, "the page alone is in the picture");
     desk.close().await;
 }
+
+/// By tasks, frames and a short timer, which lead to other tasks and frames, beside a clock that changes the page all the time.
+#[tokio::test]
+async fn what_an_act_leads_to_is_in_the_view_after_it() {
+    let mut desk = desk(PagePictures::Screen).await;
+    let page = "<p id=clock></p><button>go</button><script>\
+        (function tick() { clock.textContent = performance.now(); setTimeout(tick, 10); })();\
+        const ways = [(then) => then(), (then) => setTimeout(then), (then) => requestAnimationFrame(then),\
+          (then) => requestAnimationFrame(() => requestAnimationFrame(then)),\
+          (then) => { const way = new MessageChannel(); way.port1.onmessage = then; way.port2.postMessage(0); },\
+          (then) => setTimeout(then, 120)];\
+        let n = 0; document.querySelector('button').onclick = () => {\
+          const own = ++n; ways[own % 6](() => ways[own % 5](() => { document.title = `done ${own}`; })); };</script>";
+    desk.show("ways", page).await;
+    for round in 1..=12 {
+        desk.click("button", "go").await;
+        assert_eq!(desk.title().await, format!("done {round}"));
+    }
+    desk.close().await;
+}
