@@ -33,7 +33,7 @@ pub enum PagePictures {
     /// protocol.
     #[default]
     Screen,
-    /// From Chromium over the protocol, which takes ten times as long. The only way where Chromium draws on no screen.
+    /// From Chromium over the protocol, which takes longer. The only way where Chromium draws on no screen.
     Protocol,
 }
 

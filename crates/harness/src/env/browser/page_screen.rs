@@ -1,6 +1,6 @@
 //! Pictures of pages from the screen that Chromium fills.
 //!
-//! A picture over the protocol costs ten times as much: Chromium draws a frame for it, copies it, and encodes it slowly. What it
+//! A picture over the protocol costs more: Chromium draws a frame for it, copies it, and encodes it slowly. What it
 //! draws on a screen of its own is there anyway.
 
 use std::collections::BTreeSet;
