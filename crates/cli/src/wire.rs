@@ -1,18 +1,18 @@
 //! The composition root: builds models, worlds and the dependencies of runs from the settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, StoreError, TrialSpec};
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
-    BoxFuture, Clock, EnvironmentKind, EnvironmentSource, World, WorldError, WorldErrorKind, WorldSpec,
+    BoxFuture, Clock, EnvironmentKind, EnvironmentSource, Size, World, WorldError, WorldErrorKind, WorldSpec,
 };
 use apprentice_sandbox::{self, CellIsolation, CellLimits, CellSpec, NetworkPolicy};
 use tokio::runtime::Runtime;
@@ -23,7 +23,7 @@ use crate::container::Engine;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::settings::config::{
-    Cells, Config, IsolationChoice, Machines, OnOff, SandboxChoice, ScriptChoice, WorldChoice,
+    Cells, Config, IsolationChoice, Machines, OnOff, PicturesChoice, SandboxChoice, ScriptChoice, WorldChoice,
 };
 use crate::{process_env, terminal};
 
@@ -159,6 +159,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
     let shared = shared_isolation(config.isolation)?;
     let cell = CellSpec {
         screen: None,
+        bare: false,
         isolation,
         program,
         argument: CELL.to_owned(),
@@ -178,6 +179,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
         ScriptChoice::On => (PageScripts::On, Some("page_scripts: on".to_owned())),
         ScriptChoice::Off => (PageScripts::Off, None),
     };
+    let (pictures, by_protocol) = page_pictures(config, &browser);
     let vm = machines(&config.vm, Arc::clone(&clock))?;
     let desktop_on_vm = config.world == WorldChoice::Vm;
     if desktop_on_vm && vm.is_none() {
@@ -191,7 +193,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
     let desktop = desktop(config, &cell);
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
-        browser: BrowserSource { cell, network, program: browser, sandbox, scripts, clock },
+        browser: BrowserSource { cell, network, program: browser, sandbox, pictures, scripts, clock },
         scene: SceneSource::default(),
         vm,
         desktop_on_vm,
@@ -199,6 +201,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
             .into_iter()
             .chain(chosen)
             .chain(no_sandbox)
+            .chain(by_protocol)
             .chain(with_scripts)
             .chain(sight(config))
             .chain(connected)
@@ -215,6 +218,9 @@ pub(crate) fn has_sealed_worlds(config: &Config) -> bool {
         && config.world != WorldChoice::Vm
 }
 
+/// A page has one screen. All of them are shown by the same program.
+const BARE_SCREEN: Size = Size::new(1, 1);
+
 /// Programs of browser worlds, likeliest first.
 pub(crate) const BROWSERS: &[&str] = &["chromium", "google-chrome", "chromium-browser"];
 
@@ -226,6 +232,21 @@ pub(crate) fn browser_program(config: &Config) -> String {
         chosen => chosen,
     }
     .to_owned()
+}
+
+/// Where pictures of pages come from, and what is to be recorded of it. That a browser without windows draws on no screen is
+/// recorded with its name.
+fn page_pictures(config: &Config, browser: &str) -> (PagePictures, Option<String>) {
+    let windowless =
+        Path::new(browser).file_name().is_some_and(|name| name.to_string_lossy().contains("headless"));
+    let shows = || apprentice_sandbox::need_bare_display(&BARE_SCREEN.into()).is_ok();
+    match config.browser_pictures {
+        _ if windowless => (PagePictures::Protocol, None),
+        PicturesChoice::Screen if shows() => (PagePictures::Screen, None),
+        PicturesChoice::Screen | PicturesChoice::Protocol => {
+            (PagePictures::Protocol, Some("browser_pictures: protocol".to_owned()))
+        }
+    }
 }
 
 /// What changes the views of models, as far as it is set.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_harness::env::browser::PagePictures;
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
     Action, Button, ChangeWait, Chord, Clock as _, Command, DetailKind, EnvironmentKind,
@@ -254,6 +255,7 @@ async fn looks(bench: &Bench, plan: &Plan, page: &str) {
 async fn shell(plan: &Plan) {
     let mut bench = Bench::new();
     bench.sources.browser.program = SHELL.to_owned();
+    bench.sources.browser.pictures = PagePictures::Protocol;
     step(&bench, plan, "small", "headless-shell").await;
     let mut times = Vec::new();
     for _ in 0..plan.rounds.min(10) {

@@ -78,7 +78,9 @@ impl Cell {
             _ => None,
         };
         cell.0 = None;
-        let machine = CellMachine::new(client.clone(), display.clone(), home, spec.screen.as_ref());
+        // What a bare screen shows is told by the program that fills it.
+        let (shown, screen) = if spec.bare { (None, None) } else { (display.clone(), spec.screen.as_ref()) };
+        let machine = CellMachine::new(client.clone(), shown, home, screen);
         Ok(Self { client, display, machine: Arc::new(machine), isolation: spec.isolation, proxy })
     }
 
@@ -139,6 +141,12 @@ impl Cell {
         }
     }
 
+    /// The cell's screen, unless it has none.
+    pub fn screen(&self) -> Option<CellScreen> {
+        let display = Arc::clone(self.display.as_ref()?);
+        Some(CellScreen { client: Arc::clone(&self.client), display })
+    }
+
     /// Does something on the thread that owns the display. Dropping the future stops it.
     ///
     /// # Errors
@@ -149,21 +157,10 @@ impl Cell {
         R: Send + 'static,
         F: FnOnce(&mut Screen, &CancelToken) -> Result<R, DisplayError> + Send + 'static,
     {
-        let display = self.display.as_ref();
-        let display =
-            display.ok_or_else(|| WorldError::new(WorldErrorKind::Input, "this cell has no display"))?;
-        tokio::select! {
-            biased;
-            loss = self.client.lost() => Err(loss.world()),
-            done = display.run(job) => match done {
-                Ok(done) => Ok(done),
-                // If the supervisor reports a reason, it is more informative than a broken connection.
-                Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.client.lost()).await {
-                    Ok(loss) => loss.world(),
-                    Err(_) => WorldError::new(WorldErrorKind::Input, error.to_string()),
-                }),
-            },
-        }
+        let screen = self.screen();
+        let screen =
+            screen.ok_or_else(|| WorldError::new(WorldErrorKind::Input, "this cell has no display"))?;
+        screen.run(job).await
     }
 
     /// Reads the interface tree for a view: what cannot have changed since the view before the last is not asked again.
@@ -226,6 +223,45 @@ impl Cell {
     pub async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), MachineError> {
         let ask = Operation::Choose { node: node.clone(), option: option.to_owned() };
         self.client.ask(ask, Vec::new()).await.map(|_| ())
+    }
+}
+
+/// The screen of a cell, for as long as the cell stands.
+#[derive(Clone)]
+pub struct CellScreen {
+    client: Arc<SupervisorClient>,
+    display: Arc<Display>,
+}
+
+impl std::fmt::Debug for CellScreen {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CellScreen").finish_non_exhaustive()
+    }
+}
+
+impl CellScreen {
+    /// Does something on the thread that owns the display. Dropping the future stops it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the job fails, or if the cell is lost, for which the supervisor's reason is given.
+    pub async fn run<R, F>(&self, job: F) -> Result<R, WorldError>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Screen, &CancelToken) -> Result<R, DisplayError> + Send + 'static,
+    {
+        tokio::select! {
+            biased;
+            loss = self.client.lost() => Err(loss.world()),
+            done = self.display.run(job) => match done {
+                Ok(done) => Ok(done),
+                // If the supervisor reports a reason, it is more informative than a broken connection.
+                Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.client.lost()).await {
+                    Ok(loss) => loss.world(),
+                    Err(_) => WorldError::new(WorldErrorKind::Input, error.to_string()),
+                }),
+            },
+        }
     }
 }
 

@@ -39,6 +39,8 @@ impl From<CellIsolation> for Isolation {
 pub struct CellSpec {
     /// The screen. `None` starts no display, window manager or accessibility bus.
     pub screen: Option<Monitors>,
+    /// Whether the screen stands alone: without window manager and accessibility bus, for one program that fills it.
+    pub bare: bool,
     /// How the cell is isolated from the host.
     pub isolation: CellIsolation,
     /// Path of our own program, which is started again inside the cell as its supervisor.

@@ -79,13 +79,23 @@ fn missing(what: &str, package: &str) -> WorldError {
 ///
 /// Fails with the first program that is missing and the package that brings it.
 pub fn need_display(screen: &Monitors) -> Result<(), WorldError> {
+    need_bare_display(screen)?;
+    need("openbox", "openbox")?;
+    need("at-spi-bus-launcher", "at-spi2-core")?;
+    Ok(())
+}
+
+/// Checks that this machine has what shows a screen in a cell, without a window manager.
+///
+/// # Errors
+///
+/// Fails with the first program that is missing and the package that brings it.
+pub fn need_bare_display(screen: &Monitors) -> Result<(), WorldError> {
     let wanted = DisplayServer::of(screen).requirements();
     if let Some(lacking) = wanted.iter().find(|wanted| wanted.any_of.iter().all(|name| find(name).is_none()))
     {
         return Err(missing(lacking.name, lacking.package));
     }
-    need("openbox", "openbox")?;
-    need("at-spi-bus-launcher", "at-spi2-core")?;
     Ok(())
 }
 
@@ -110,7 +120,7 @@ impl Sandbox {
             return Err(WorldError::new(WorldErrorKind::Start, story));
         }
         if let Some(screen) = &spec.screen {
-            need_display(screen)?;
+            if spec.bare { need_bare_display(screen) } else { need_display(screen) }?;
         }
         let root = rustix::process::geteuid().is_root();
         let drops = root && spec.isolation.has_namespaces();
@@ -141,8 +151,8 @@ impl Sandbox {
             CellIsolation::Bubblewrap => (Some(0), PathBuf::from(HOME), PathBuf::from(RUNTIME)),
             CellIsolation::Container | CellIsolation::Plain => (None, plain("home"), plain("run")),
         };
-        let session =
-            Some(SessionConfig { screen: spec.screen.clone(), display, home, runtime, limits: spec.limits });
+        let (screen, bare, limits) = (spec.screen.clone(), spec.bare, spec.limits);
+        let session = Some(SessionConfig { screen, bare, display, home, runtime, limits });
         let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
         Ok(Self {
             group: group(folder.path(), spec.limits),

@@ -27,14 +27,14 @@ mod supervisor;
 mod supervisor_client;
 mod wire;
 
-pub use cell::Cell;
+pub use cell::{Cell, CellScreen};
 pub use cell_spec::{CellIsolation, CellSpec};
 pub use clock::SystemClock;
 pub use control_group::cells_have_control_groups;
-pub use display::{CancelToken, DisplayError, Keys, Pointer, Popup, Screen, was_closed};
+pub use display::{CancelToken, DisplayError, Keys, Pointer, Popup, Screen, SoleWindow, was_closed};
 pub use headroom::has_headroom;
 pub use home::cell_brings;
-pub use launch::need_display;
+pub use launch::{need_bare_display, need_display};
 pub use limits::CellLimits;
 pub use machine::CellStream;
 pub use network::{NetworkNotAllowed, NetworkPolicy, PROXY};

@@ -139,6 +139,8 @@ pub(super) struct SessionConfig {
     pub(super) runtime: PathBuf,
     /// The screen. `None` starts no display.
     pub(super) screen: Option<Monitors>,
+    /// Whether no window manager and no accessibility bus are started.
+    pub(super) bare: bool,
     /// The display's number. `None` takes a free one.
     pub(super) display: Option<u32>,
     /// What the programs may use.

@@ -147,6 +147,16 @@ pub(crate) enum SandboxChoice {
     Off,
 }
 
+/// Where pictures of the pages of browser worlds come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PicturesChoice {
+    /// From a screen that the browser fills, where it has one.
+    Screen,
+    /// From the browser, over its protocol.
+    Protocol,
+}
+
 /// Whether models may run scripts in the pages of browser worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -197,6 +207,8 @@ pub(crate) struct Config {
     pub(crate) browser_program: String,
     /// Whether browsers keep their own sandbox.
     pub(crate) browser_sandbox: SandboxChoice,
+    /// Where pictures of pages come from.
+    pub(crate) browser_pictures: PicturesChoice,
     /// Whether models may run scripts in pages.
     pub(crate) page_scripts: ScriptChoice,
     /// Whether the pointer is drawn into pictures of desktops.

@@ -168,10 +168,17 @@ fn what_was_given_up_of_separation_and_what_changes_views_stand_in_the_plan() {
     let mut running = place.run("baseline/noop", &QUICK[..1], "1");
     running.env("APPRENTICE_ISOLATION", "plain").env("APPRENTICE_BROWSER_SANDBOX", "off");
     running.env("APPRENTICE_PAGE_SCRIPTS", "on").env("APPRENTICE_POINTER", "off");
+    running.env("APPRENTICE_BROWSER_PICTURES", "protocol");
     assert_eq!(running.status().expect("it runs").code(), Some(10), "{}", place.text("stderr"));
     let plan = fs::read_to_string(place.run_folder().join("run.json")).expect("a plan");
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
-    let said = ["isolation: plain", "browser_sandbox: off", "page_scripts: on", "pointer: off"];
+    let said = [
+        "isolation: plain",
+        "browser_sandbox: off",
+        "browser_pictures: protocol",
+        "page_scripts: on",
+        "pointer: off",
+    ];
     assert_eq!(plan["concessions"], json!(said));
 }
 

@@ -59,6 +59,7 @@ impl Machine {
             network: Vec::new(),
             folders: Vec::new(),
             screen: None,
+            bare: false,
             isolation: CellIsolation::Bubblewrap,
             program: PROGRAM.into(),
             argument: "cell-supervisor".into(),

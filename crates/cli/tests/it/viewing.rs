@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
 use apprentice_protocol::{
     Action, Button, Chord, Environment, EnvironmentKind, EnvironmentSource as _, Machine, Observation, Size,
     Target, TreeBudget, Want, World, WorldSpec,
@@ -83,6 +83,7 @@ impl Browser {
             network: Vec::new(),
             folders: Vec::new(),
             screen: None,
+            bare: false,
             isolation,
             program: PathBuf::from(PROGRAM),
             argument: "cell-supervisor".into(),
@@ -99,6 +100,7 @@ impl Browser {
                 CellIsolation::Bubblewrap => BrowserSandbox::On,
                 CellIsolation::Container | CellIsolation::Plain => BrowserSandbox::Off,
             },
+            pictures: PagePictures::Screen,
             scripts: PageScripts::Off,
             clock: Arc::new(SystemClock::new()),
         };

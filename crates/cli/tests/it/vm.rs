@@ -31,6 +31,7 @@ struct Stand {
 impl Stand {
     async fn start(place: &Place) -> Self {
         let spec = CellSpec {
+            bare: false,
             network: Vec::new(),
             folders: Vec::new(),
             screen: Some(Size::new(1280, 800).into()),

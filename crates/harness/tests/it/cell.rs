@@ -16,6 +16,7 @@ pub(crate) fn spec(state: &Path) -> CellSpec {
         network: Vec::new(),
         folders: Vec::new(),
         screen: None,
+        bare: false,
         isolation: CellIsolation::Bubblewrap,
         program: owner(),
         argument: "cell-supervisor".into(),

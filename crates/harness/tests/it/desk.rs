@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
 use apprentice_protocol::{
     ActReport, Action, AllowedHost, Button, Chord, Delivery, Environment, EnvironmentKind, EnvironmentSource,
     Isolation, Machine, NodeRef, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World,
@@ -53,12 +53,26 @@ impl Desk {
         policy: NetworkPolicy,
         needed: Vec<AllowedHost>,
     ) -> Result<Self, WorldError> {
+        let windowless = program.contains("headless");
+        let pictures = if windowless { PagePictures::Protocol } else { PagePictures::Screen };
+        Self::open_pictured(pictures, program, scripts, policy, needed).await
+    }
+
+    /// Opens a browser that takes pictures of pages in one of the ways.
+    pub(crate) async fn open_pictured(
+        pictures: PagePictures,
+        program: &str,
+        scripts: PageScripts,
+        policy: NetworkPolicy,
+        needed: Vec<AllowedHost>,
+    ) -> Result<Self, WorldError> {
         let state = cell::state();
         let source = BrowserSource {
             network: policy,
             cell: cell::spec(state.path()),
             program: program.to_owned(),
             sandbox: BrowserSandbox::On,
+            pictures,
             scripts,
             clock: Arc::new(SystemClock::new()),
         };

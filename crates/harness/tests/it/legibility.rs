@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
 use apprentice_pixels::{Frame, Kind, decode, decode_png, encode_jpeg, encode_png, resize};
 use apprentice_protocol::{
     Action, Delivery, EnvironmentKind, EnvironmentSource, Size, Want, World, WorldSpec,
@@ -60,6 +60,7 @@ async fn shot() -> Frame {
         cell: cell::spec(state.path()),
         program: "chromium".into(),
         sandbox: BrowserSandbox::On,
+        pictures: PagePictures::Screen,
         scripts: PageScripts::Off,
         clock: Arc::new(SystemClock::new()),
     };

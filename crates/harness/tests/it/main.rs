@@ -8,6 +8,7 @@ mod browser_aim;
 mod browser_faults;
 mod browser_forms;
 mod browser_keys;
+mod browser_pictures;
 mod browser_reading;
 mod browser_seeing;
 mod carets;

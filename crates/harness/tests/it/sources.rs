@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource as _, Size, World, WorldError, WorldSpec};
 use apprentice_sandbox::{CellIsolation, CellLimits, NetworkPolicy, SystemClock};
@@ -39,6 +39,7 @@ impl Sources {
                 cell: spec,
                 program: "chromium".into(),
                 sandbox: BrowserSandbox::On,
+                pictures: PagePictures::Screen,
                 scripts: PageScripts::Off,
                 clock: Arc::new(SystemClock::new()),
             },

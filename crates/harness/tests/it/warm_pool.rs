@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
@@ -122,6 +122,7 @@ async fn a_browser_that_waited_opens_the_page_that_is_asked_for() {
         cell: cell::spec(state.path()),
         program: "chromium".into(),
         sandbox: BrowserSandbox::On,
+        pictures: PagePictures::Screen,
         scripts: PageScripts::Off,
         clock: Arc::new(SystemClock::new()),
     };

@@ -128,17 +128,26 @@ impl Screen {
     ///
     /// Fails if the display's connection is broken, or if its picture cannot be read.
     pub fn frame(&mut self) -> Result<Frame, DisplayError> {
-        let pixels = self.pixels()?;
-        Frame::from_bgrx(self.size.width, self.size.height, &pixels.bytes)
+        self.frame_of(self.size)
+    }
+
+    /// What is on a part of the screen that begins at its top left corner, without the pointer.
+    pub(super) fn frame_of(&mut self, part: Size) -> Result<Frame, DisplayError> {
+        let pixels = self.pixels_of(part)?;
+        Frame::from_bgrx(part.width, part.height, &pixels.bytes)
             .map_err(|error| DisplayError::Picture(error.to_string()))
     }
 
     /// The pixels of the screen, without the pointer.
     pub(super) fn pixels(&mut self) -> Result<Pixels, DisplayError> {
+        self.pixels_of(self.size)
+    }
+
+    fn pixels_of(&mut self, part: Size) -> Result<Pixels, DisplayError> {
         self.beats.note();
         let picture = |error: &dyn std::fmt::Display| DisplayError::Picture(error.to_string());
         let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
-        let (width, height) = (short(self.size.width)?, short(self.size.height)?);
+        let (width, height) = (short(part.width)?, short(part.height)?);
         let (format, segment) = (ImageFormat::Z_PIXMAP.into(), self.segment_id);
         let request =
             self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
@@ -276,7 +285,7 @@ impl Screen {
 }
 
 /// Encodes a frame as an image with its hash.
-fn encoded(frame: &Frame) -> Result<Image, DisplayError> {
+pub(super) fn encoded(frame: &Frame) -> Result<Image, DisplayError> {
     let bytes = encode_png(frame).map_err(|error| DisplayError::Picture(error.to_string()))?;
     let hash = hex::encode(Sha256::digest(&bytes));
     Ok(Image {

@@ -157,6 +157,11 @@ impl ScreenActivity {
         self.changes
     }
 
+    /// How long nothing has been drawn.
+    pub(super) fn undrawn(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.drawn)
+    }
+
     /// Returns whether something was drawn, or a window came or went, since the last input.
     pub(super) fn changed_since_input(&self) -> bool {
         self.changes != self.changes_at_input

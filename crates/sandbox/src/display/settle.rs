@@ -7,10 +7,9 @@ use apprentice_protocol::Rect;
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
-use x11rb::protocol::xproto::{ConnectionExt as _, MapState, WindowClass};
 
 use super::programs::{Programs, SUPERVISOR};
-use super::screen::{Focus, gone};
+use super::screen::Focus;
 use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
 use crate::wire::DrawnSince;
 
@@ -254,34 +253,8 @@ impl Screen {
     pub(crate) fn take_drawn(&mut self) -> Result<DrawnSince, DisplayError> {
         self.take_events()?;
         let pixels = if self.drawn.any() { Some(self.pixels()?) } else { None };
-        let overlaps = self.overlaps()?;
+        let overlaps = drawn_areas::overlaps(&self.shown_windows()?);
         Ok(self.drawn.take(overlaps, pixels))
-    }
-
-    /// Where windows overlap.
-    fn overlaps(&mut self) -> Result<Vec<Rect>, DisplayError> {
-        let children = self.connection.query_tree(self.root)?.reply()?.children;
-        let mut requests = Vec::with_capacity(children.len());
-        for window in children {
-            requests.push((
-                self.connection.get_window_attributes(window)?,
-                self.connection.get_geometry(window)?,
-            ));
-        }
-        let mut windows = Vec::with_capacity(requests.len());
-        for (attributes, geometry) in requests {
-            let (Some(attributes), Some(geometry)) = (gone(attributes.reply())?, gone(geometry.reply())?)
-            else {
-                continue;
-            };
-            let shows =
-                attributes.map_state == MapState::VIEWABLE && attributes.class == WindowClass::INPUT_OUTPUT;
-            if shows {
-                let (x, y) = (geometry.x.into(), geometry.y.into());
-                windows.push(Rect::new(x, y, geometry.width.into(), geometry.height.into()));
-            }
-        }
-        Ok(drawn_areas::overlaps(&windows))
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) async fn start(
     watch(CellComponent::SessionBus, "the session bus (dbus-daemon)", child, error_output, None);
     processes.set("DBUS_SESSION_BUS_ADDRESS", address.clone());
     let mut accessibility = None;
-    if let Some(socket) = &socket {
+    if let Some(socket) = socket.as_ref().filter(|_| !session.bare) {
         let (manager, bus) =
             tokio::join!(start_window_manager(processes, socket), open_accessibility(&address));
         watch(

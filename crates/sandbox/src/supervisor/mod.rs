@@ -250,7 +250,7 @@ impl Supervisor {
             descriptors.push(File::open("/proc").map_err(|error| lost(&error))?.into());
         }
         self.bus.attach(started.accessibility.clone());
-        if started.display.is_some() {
+        if started.display.is_some() && !session.bare {
             *self.files.borrow_mut() = WrittenFiles::watch(&session.home);
         }
         *self.running.borrow_mut() = Some(started);

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
 async fn own(isolation: CellIsolation, words: &[String]) -> Result<(), WorldError> {
     let [state, rest @ ..] = words else { return Ok(()) };
     let spec = CellSpec {
+        bare: false,
         screen: Some(Size::new(800, 600).into()),
         isolation,
         program: std::env::current_exe().expect("a program"),

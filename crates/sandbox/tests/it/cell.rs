@@ -20,6 +20,7 @@ pub(crate) fn owner() -> PathBuf {
 pub(crate) fn spec(state: &Path) -> CellSpec {
     CellSpec {
         screen: None,
+        bare: false,
         isolation: CellIsolation::Bubblewrap,
         program: owner(),
         argument: "cell-supervisor".into(),

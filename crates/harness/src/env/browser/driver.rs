@@ -9,7 +9,7 @@ use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
-use apprentice_protocol::{ActReport, Image, NodeRef, Size, WorldError, WorldErrorKind};
+use apprentice_protocol::{ActReport, NodeRef, Size, WorldError, WorldErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::join_all;
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::event_watcher::EventWatcher;
 use super::node_refs::Refs;
+use super::page_screen::{PagePicture, PageScreen};
 use super::page_state::PageDialog;
 use super::picture;
 
@@ -126,13 +127,19 @@ pub(super) struct Browser {
     refs: Mutex<Refs>,
     sizes: Mutex<HashMap<SessionId, DocumentSize>>,
     pub(super) size: Size,
+    /// The screen that it fills, if it has one.
+    screen: Option<PageScreen>,
     // Declared last, so that the handles above are dropped before it closes.
     _connection: Connection,
 }
 
 impl Browser {
     /// Takes over a connection and waits for the first tab.
-    pub(super) async fn take_over(connection: Connection, size: Size) -> Result<Self, WorldError> {
+    pub(super) async fn take_over(
+        connection: Connection,
+        size: Size,
+        screen: Option<PageScreen>,
+    ) -> Result<Self, WorldError> {
         let start = |why: String| WorldError::new(WorldErrorKind::Start, why);
         let root = connection.browser(CALL);
         let watch = EventWatcher::start(root.clone(), size);
@@ -142,6 +149,7 @@ impl Browser {
             refs: Mutex::default(),
             sizes: Mutex::default(),
             size,
+            screen,
             _connection: connection,
         };
         let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
@@ -248,15 +256,51 @@ impl Browser {
         self.evaluate::<bool>(session, ended).await.map(drop)
     }
 
-    /// Takes a screenshot of the active tab.
-    pub(super) async fn picture(&self) -> Result<Image, ActionError> {
+    /// Takes a picture of the active tab.
+    pub(super) async fn picture(&self) -> Result<PagePicture, ActionError> {
         let tab = self.front()?;
+        if let Some(picture) = self.screen_picture(&tab.session).await? {
+            return Ok(picture);
+        }
         let capture = CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true };
         let picture = self.call(&self.session(&tab.session), &capture).await?;
         let bytes = BASE64
             .decode(picture.data)
             .map_err(|error| lost(format!("the browser sent a broken picture: {error}")))?;
-        picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is not a PNG").into())
+        let image =
+            picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is not a PNG"))?;
+        Ok(PagePicture { image, changes: None })
+    }
+
+    /// The picture of the screen, if it shows the active tab alone.
+    async fn screen_picture(&self, tab: &SessionId) -> Result<Option<PagePicture>, ActionError> {
+        match &self.screen {
+            // A page that does not answer may show what it was.
+            Some(screen)
+                if self
+                    .watch
+                    .with(|pages| pages.shown.as_ref() == Some(tab) && !pages.mute.contains(tab)) =>
+            {
+                Ok(screen.picture(tab, self.size).await?)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Notes that the active tab got input that gives it the focus.
+    pub(super) fn note_input(&self) {
+        let tab = self.watch.with(|pages| pages.front().map(|tab| tab.session.clone()));
+        if let (Some(screen), Some(tab)) = (&self.screen, tab) {
+            screen.note_input(&tab);
+        }
+    }
+
+    /// A picture as the screen is now.
+    pub(super) async fn renewed(&self, picture: PagePicture) -> Result<PagePicture, ActionError> {
+        match &self.screen {
+            Some(screen) => Ok(screen.renewed(picture, &self.front()?.session, self.size).await?),
+            None => Ok(picture),
+        }
     }
 
     /// Waits until the active tab settles: documents loaded, requests answered, no more changes. Each wait is limited;
@@ -295,12 +339,15 @@ impl Browser {
             let page = self.session(session);
             let quiet = format!("({QUIET})({IDLE_MS}, {UNCHANGED_MS}, {MAX_CHANGING_MS}, {is_tab})");
             async move {
-                let elements = self.evaluate::<usize>(&page, quiet).await;
-                if let Ok(elements) = &elements {
+                let rest = self.evaluate::<(usize, bool)>(&page, quiet).await;
+                if let Ok((elements, focused)) = &rest {
                     // Beside its elements, a document has about as many texts.
                     self.note_size(session, elements * 2);
+                    if let Some(screen) = self.screen.as_ref().filter(|_| is_tab) {
+                        screen.note_focus(tab, *focused);
+                    }
                 }
-                (is_tab, elements)
+                (is_tab, rest)
             }
         });
         // What is asked of a page that closes is never answered.

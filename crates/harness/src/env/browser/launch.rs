@@ -26,11 +26,23 @@ pub enum BrowserSandbox {
     Off,
 }
 
+/// Where pictures of pages come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PagePictures {
+    /// From a screen of the cell that Chromium fills, as its X server tells them. While something lies over the page, over the
+    /// protocol.
+    #[default]
+    Screen,
+    /// From Chromium over the protocol, which takes longer. The only way where Chromium draws on no screen.
+    Protocol,
+}
+
 /// How Chromium is started.
 pub(super) struct LaunchOptions {
     /// Size of the window in pixels.
     pub(super) size: Size,
     pub(super) sandbox: BrowserSandbox,
+    pub(super) pictures: PagePictures,
     /// Whether pages reach hosts through the cell's proxy.
     pub(super) proxied: bool,
 }
@@ -50,6 +62,17 @@ impl Drop for Chromium {
     }
 }
 
+/// What the page is drawn on. Without a window manager nobody moves a window, and a kiosk's shows the page alone. Without a screen
+/// Chromium denies what it would ask the user for, and with one it is told to do the same.
+fn surface(pictures: PagePictures) -> &'static [&'static str] {
+    match pictures {
+        PagePictures::Screen => {
+            &["--kiosk", "--ozone-platform=x11", "--window-position=0,0", "--deny-permission-prompts"]
+        }
+        PagePictures::Protocol => &["--headless=new"],
+    }
+}
+
 /// Builds the command line. The features turned off would contact servers, ask first-run questions, or draw over the
 /// page.
 fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
@@ -60,7 +83,6 @@ fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
         "exec \"$@\" 2>&1",
         "sh",
         program,
-        "--headless=new",
         "--no-first-run",
         "--no-default-browser-check",
         "--no-pings",
@@ -86,6 +108,7 @@ fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
     ]
     .map(str::to_owned)
     .into();
+    argv.extend(surface(options.pictures).iter().map(|flag| (*flag).to_owned()));
     argv.push(format!("--remote-debugging-port={PORT}"));
     // The profile's default place, where setup steps and checks expect bookmarks and preferences.
     argv.push(format!("--user-data-dir={home}/.config/chromium"));

@@ -82,6 +82,10 @@ impl BrowserEnvironment {
         let screenshot = async { if want.screenshot { screenshot.await } else { Ok(None) } };
         // The browser encodes the picture while the page lists its elements.
         let (tree, screenshot, ()) = tokio::try_join!(tree, screenshot, browser.refresh_tabs())?;
+        let screenshot = match screenshot {
+            Some(picture) => Some(browser.renewed(picture).await?.image),
+            None => None,
+        };
         Ok(Observation { screenshot, tree, tabs: self.browser.list_tabs(), ..Observation::default() })
     }
 }

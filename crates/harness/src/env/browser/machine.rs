@@ -102,7 +102,13 @@ impl Machine for BrowserMachine {
     }
 
     fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
-        Box::pin(async { self.browser.picture().await.map_err(|trouble| refuse("a picture", trouble)) })
+        Box::pin(async {
+            self.browser
+                .picture()
+                .await
+                .map(|seen| seen.image)
+                .map_err(|trouble| refuse("a picture", trouble))
+        })
     }
 
     fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {

@@ -1,6 +1,6 @@
-//! Browser worlds: Chromium in a cell without a display, driven over the DevTools protocol.
+//! Browser worlds: Chromium in a cell, driven over the DevTools protocol.
 //!
-//! Each world has its own cell, Chromium and profile. The browser context is therefore fresh but still the default one,
+//! Pictures of pages are those of a screen which Chromium fills, where the cell has one, and otherwise come over the protocol. Each world has its own cell, Chromium and profile. The browser context is therefore fresh but still the default one,
 //! with bookmarks, settings and a profile on disk. The page is as large as the world's screen. There is no window
 //! frame, tab strip or address bar: tabs, addresses and history are actions. A reference identifies a node by document
 //! and id, so it stays valid across observations until the node is removed. Options of native list boxes are chosen
@@ -23,6 +23,7 @@ mod node_refs;
 mod page_change;
 mod page_fault;
 mod page_log;
+mod page_screen;
 mod page_state;
 mod page_text;
 mod picture;
@@ -38,6 +39,6 @@ mod upload;
 mod visible_text;
 mod world;
 
-pub use launch::BrowserSandbox;
+pub use launch::{BrowserSandbox, PagePictures};
 pub use script::PageScripts;
 pub use source::BrowserSource;

@@ -11,8 +11,9 @@ use apprentice_protocol::{
 
 use super::driver::Browser;
 use super::input::InputState;
-use super::launch::{BrowserSandbox, LaunchOptions, PORT, launch};
+use super::launch::{BrowserSandbox, LaunchOptions, PORT, PagePictures, launch};
 use super::machine::BrowserMachine;
+use super::page_screen::{PageScreen, screen_for};
 use super::script::PageScripts;
 use super::teardown::Teardown;
 use super::world::BrowserEnvironment;
@@ -23,7 +24,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Opens browser worlds, each with its own Chromium, profile and cell.
 pub struct BrowserSource {
-    /// The configuration of the cell for Chromium. Its screen is ignored.
+    /// The configuration of the cell for Chromium. What it says of a screen is ignored.
     pub cell: CellSpec,
     /// Which hosts pages may reach.
     pub network: NetworkPolicy,
@@ -31,6 +32,8 @@ pub struct BrowserSource {
     pub program: String,
     /// Whether Chromium's own sandbox is on.
     pub sandbox: BrowserSandbox,
+    /// Where pictures of pages come from.
+    pub pictures: PagePictures,
     /// Whether models may run scripts in pages.
     pub scripts: PageScripts,
     /// The clock for holds and pauses that a model asks for.
@@ -52,10 +55,16 @@ impl BrowserSource {
         let size = spec.only_monitor()?;
         let network = self.network.hosts(&spec.network)?;
         let folders = spec.folders.clone();
-        let options = LaunchOptions { size, sandbox: self.sandbox, proxied: !network.is_empty() };
-        let cell = CellSpec { screen: None, network, folders, ..self.cell.clone() };
+        let (sandbox, pictures, proxied) = (self.sandbox, self.pictures, !network.is_empty());
+        let options = LaunchOptions { size, sandbox, pictures, proxied };
+        let screen = (pictures == PagePictures::Screen).then(|| screen_for(size).into());
+        let cell = CellSpec { screen, bare: true, network, folders, ..self.cell.clone() };
         let cell = Cell::start(&cell, self.clock.clone()).await?;
         let machine = cell.machine();
+        let screen = match cell.screen() {
+            Some(screen) => Some(PageScreen::open(screen).await?),
+            None => None,
+        };
         let chromium = launch(machine.as_ref(), &self.program, &options).await?;
         let stream = cell
             .connect(PORT)
@@ -64,7 +73,7 @@ impl BrowserSource {
         let connection = Connection::open(stream, &chromium.path, HANDSHAKE)
             .await
             .map_err(|error| start(format!("chromium could not be connected to: {error}")))?;
-        let browser = Arc::new(Browser::take_over(connection, size).await?);
+        let browser = Arc::new(Browser::take_over(connection, size, screen).await?);
         let downloads = SetDownloadBehavior {
             behavior: DownloadBehavior::Allow,
             download_path: format!("{}/Downloads", machine.offers().home),

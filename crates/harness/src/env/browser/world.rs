@@ -128,6 +128,9 @@ impl BrowserEnvironment {
             let (x, y) = self.hands.place();
             return Ok(ActReport { pointer: Some(pixel(x, y)), ..ActReport::delivered() });
         }
+        if gives_focus(action) {
+            self.browser.note_input();
+        }
         match self.browser.settle().await {
             Ok(()) => self.calm = true,
             Err(trouble) => return trouble.report(),
@@ -444,6 +447,19 @@ fn leaves_page(action: &Action<ScreenPoint>) -> bool {
             | Action::Wait { .. }
             | Action::Screenshot
             | Action::Cursor
+    )
+}
+
+/// Whether an action gives the page the focus, unless something else takes it.
+fn gives_focus(action: &Action<ScreenPoint>) -> bool {
+    matches!(
+        action,
+        Action::Click { .. }
+            | Action::Press { .. }
+            | Action::Drag { .. }
+            | Action::Key { .. }
+            | Action::Type { .. }
+            | Action::Hold { .. }
     )
 }
 

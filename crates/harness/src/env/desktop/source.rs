@@ -59,6 +59,7 @@ impl DesktopSource {
         let folders = spec.folders.clone();
         let spec = CellSpec {
             screen: Some(screen.clone()),
+            bare: false,
             isolation,
             program,
             argument,

@@ -1,17 +1,36 @@
 // Runs in each document before its own scripts. Tells when the short timers that are set now have ended, so that a view waits for
-// what a page does a moment after an act (suggestions while typing). And opens a file chooser for `showOpenFilePicker`, and downloads
-// what is written to a file of `showSaveFilePicker`: a browser without a window refuses both (Chromium 156).
+// what a page does a moment after an act (suggestions while typing). Prints nothing. And opens a file chooser for
+// `showOpenFilePicker`, and downloads what is written to a file of `showSaveFilePicker`: a browser without a window refuses both (Chromium 156).
 (() => {
   const LONGEST = 350;
   const pending = new Map();
   let generation = 0;
   const end = (id) => { const timer = pending.get(id); if (timer) { pending.delete(id); timer.ended(); } };
+  // Whether a clock of the page runs just now, or the microtasks of what it did.
+  let ticks = false;
+  const ticking = (task, own) => function (...values) {
+    ticks = true;
+    generation = own;
+    try { return Reflect.apply(task, this, values); } finally { generation = 0; queueMicrotask(() => { ticks = false; }); }
+  };
+  window.setInterval = new Proxy(window.setInterval, {
+    apply(target, self, [task, ...rest]) {
+      if (typeof task !== 'function') return Reflect.apply(target, self, [task, ...rest]);
+      const later = ticking(task, 0);
+      let fired = 0;
+      return Reflect.apply(target, self, [function (...values) {
+        fired += 1;
+        return Reflect.apply(fired > 1 ? later : task, this, values);
+      }, ...rest]);
+    },
+  });
   window.setTimeout = new Proxy(window.setTimeout, {
     apply(target, self, given) {
       const [task, wait, ...rest] = given;
       // Timers that set each other are a clock of the page, not an answer to an act. A debounce sets itself once more, though.
       const own = generation;
-      if (own > 1 || typeof task !== 'function' || !(wait > 0 && wait <= LONGEST)) return Reflect.apply(target, self, given);
+      if (typeof task !== 'function') return Reflect.apply(target, self, given);
+      if (own > 1 || !(wait > 0 && wait <= LONGEST)) return Reflect.apply(target, self, [own > 1 ? ticking(task, own) : task, wait, ...rest]);
       let id = 0;
       const run = function (...values) {
         generation = own + 1;
@@ -29,6 +48,27 @@
       apply(target, self, given) { end(given[0]); return Reflect.apply(target, self, given); },
     });
   }
+  // The frames that the page has asked for and not got yet. Who always waits for one moves the page by itself.
+  const frames = new Set();
+  window.requestAnimationFrame = new Proxy(window.requestAnimationFrame, {
+    apply(target, self, [task, ...rest]) {
+      if (typeof task !== 'function') return Reflect.apply(target, self, [task, ...rest]);
+      const id = Reflect.apply(target, self, [function (...values) {
+        frames.delete(id);
+        return Reflect.apply(task, this, values);
+      }, ...rest]);
+      frames.add(id);
+      return id;
+    },
+  });
+  window.cancelAnimationFrame = new Proxy(window.cancelAnimationFrame, {
+    apply(target, self, given) { frames.delete(given[0]); return Reflect.apply(target, self, given); },
+  });
+  // Kept from the page, which may call something else `scheduler`.
+  const { scheduler } = window;
+  Object.defineProperty(window, Symbol.for('apprentice.work'), {
+    value: { frames: () => frames.size, ticks: () => ticks, post: (task, options) => scheduler.postTask(task, options) },
+  });
   const after = window.setTimeout;
   Object.defineProperty(window, Symbol.for('apprentice.timers'), {
     value: async () => {
@@ -37,6 +77,11 @@
       await Promise.race([all().then(all), new Promise((resolve) => after(resolve, LONGEST + 100))]);
       return true;
     },
+  });
+
+  // A dialog for printing would stand over the page and stop it until somebody answers. Chromium shows none without a window.
+  window.print = new Proxy(window.print, {
+    apply() { for (const name of ['beforeprint', 'afterprint']) window.dispatchEvent(new Event(name)); },
   });
 
   if (!window.showOpenFilePicker) return;
