@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::programs::{SHORT_TIMER, Timer};
+
 /// Two timers that end so near each other are the same. The time of input is known no better, as programs take it when they can.
 const NEAR: Duration = Duration::from_millis(8);
 /// So many timers must have ended without effect at the same time after input.
@@ -15,7 +17,8 @@ const TIMES: u32 = 3;
 /// So often as many once a timer that was not waited for has drawn something.
 const DISTRUST: u32 = 4;
 /// What a program works at most when it only looks whether there is anything to do. Mousepad takes 0.13 ms at its timers, and
-/// LibreOffice 0.5 ms to find that its toolbars are up to date, which another cell under the caret may change.
+/// LibreOffice 0.5 ms to find that its toolbars are up to date, which another cell under the caret may change. What ends later than any
+/// answer that is waited for may take longer.
 const LIGHT: Duration = Duration::from_micros(200);
 /// Clocks tick no faster than this, as far as they are told by their period.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
@@ -34,15 +37,6 @@ pub(super) enum Input {
     Key,
     #[default]
     Other,
-}
-
-/// A thread that waits for a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Timer {
-    pub(super) process: i32,
-    pub(super) thread: i32,
-    /// How long the timer was when the thread began to wait.
-    pub(super) length: Duration,
 }
 
 /// What had been done and shown at some moment.
@@ -123,15 +117,9 @@ impl OwnTimers {
     }
 
     /// Records that all programs rest, and that a thread of one waits for a timer. Returns whether that is its own clock.
-    pub(super) fn note_waiting(
-        &mut self,
-        timer: Timer,
-        now: Duration,
-        before: Effects,
-        input: (Input, Duration),
-    ) -> bool {
+    pub(super) fn note_waiting(&mut self, timer: Timer, before: Effects, input: (Input, Duration)) -> bool {
         let known = self.threads.entry(timer.thread).or_default();
-        let waiting = *known.waiting.get_or_insert(Waiting { due: now + timer.length, before, input });
+        let waiting = *known.waiting.get_or_insert(Waiting { due: timer.due, before, input });
         let after = waiting.due.saturating_sub(waiting.input.1);
         let is_habit = |habit: &Habit| {
             habit.input == waiting.input.0 && is_near(habit.after, after) && habit.idle >= habit.needed
@@ -170,9 +158,10 @@ impl OwnTimers {
                 && passed.due <= now
                 && passed.before.changes != changes
             {
-                known.waiting = None;
                 known.distrust(passed);
             }
+            // What comes of it is not told from what comes of the input.
+            (known.waiting, known.ended) = (None, None);
         }
     }
 
@@ -189,7 +178,7 @@ impl Known {
             return;
         }
         let after = timer.due.saturating_sub(timer.input.1);
-        if worked <= LIGHT {
+        if worked <= LIGHT || after > SHORT_TIMER {
             match self.habit(timer.input.0, after) {
                 Some(habit) => habit.idle += 1,
                 None => {

@@ -15,11 +15,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::own_timers::Timer;
-
 /// A thread that has set itself a timer of up to this length is about to go on: a frame to be drawn, or a delayed update
 /// (LibreOffice brings its toolbars up to date 250 to 300 ms after a key). A caret blinks more slowly.
-const SHORT_TIMER: Duration = Duration::from_millis(350);
+pub(super) const SHORT_TIMER: Duration = Duration::from_millis(350);
 
 /// The name under which the supervisor is found among the stopped.
 pub(super) const SUPERVISOR: &str = "supervisor";
@@ -64,6 +62,15 @@ enum Limit {
     Timespec,
     /// As the address of seconds and microseconds; 0 for none.
     Timeval,
+}
+
+/// A thread that waits for a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timer {
+    pub(super) process: i32,
+    pub(super) thread: i32,
+    /// When it ends.
+    pub(super) due: Duration,
 }
 
 /// One look at the programs of a cell.
@@ -116,6 +123,9 @@ pub(super) struct Programs {
     threads: HashMap<i32, HashMap<i32, Thread>>,
     /// How often each process has been found at work.
     worked: HashMap<i32, u64>,
+    /// How much later it is by the clock of the scheduler. It tells of a thread that runs when it was last asked, so this is the most that was
+    /// found.
+    scheduler_ahead: Option<Duration>,
 }
 
 /// A process as the table shows it.
@@ -128,7 +138,14 @@ impl Programs {
     /// Takes over a process table.
     pub(super) fn new(folder: OwnedFd, supervisor: i32) -> Self {
         let table = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-        Self { table, _folder: folder, supervisor, threads: HashMap::new(), worked: HashMap::new() }
+        Self {
+            table,
+            _folder: folder,
+            supervisor,
+            threads: HashMap::new(),
+            worked: HashMap::new(),
+            scheduler_ahead: None,
+        }
     }
 
     /// Looks at all programs. `None` if the table cannot be read.
@@ -192,7 +209,7 @@ impl Programs {
 
     /// The short timers of these processes. `None` where a thread has begun to run meanwhile: then nobody knows what it will wait for.
     /// A thread that cannot be read counts as having none.
-    pub(super) fn short_timers(&self, pids: &[i32]) -> Option<Vec<Timer>> {
+    pub(super) fn short_timers(&mut self, pids: &[i32], now: Duration) -> Option<Vec<Timer>> {
         let clocked: HashSet<String> = self.clocked().into_iter().filter_map(|pid| self.name(pid)).collect();
         let mut timers = Vec::new();
         for pid in pids {
@@ -213,11 +230,26 @@ impl Programs {
                     return None;
                 }
                 if let Some(length) = timer(&call, &path).filter(|length| *length <= longest) {
-                    timers.push(Timer { process: *pid, thread: tid, length });
+                    timers.push((Timer { process: *pid, thread: tid, due: now + length }, length, path));
                 }
             }
         }
-        Some(timers)
+        Some(self.timed(timers, now))
+    }
+
+    /// Says when timers end: their threads began to wait when they last had a processor, where the kernel tells.
+    fn timed(&mut self, timers: Vec<(Timer, Duration, PathBuf)>, now: Duration) -> Vec<Timer> {
+        if !timers.is_empty() {
+            let ahead =
+                last_on_processor(Path::new("/proc/thread-self")).and_then(|last| last.checked_sub(now));
+            self.scheduler_ahead = self.scheduler_ahead.max(ahead);
+        }
+        let began = |path: &Path| last_on_processor(path)?.checked_sub(self.scheduler_ahead?);
+        let exact = |(timer, length, path): (Timer, Duration, PathBuf)| {
+            let due = began(&path).map_or(timer.due, |began| began + length);
+            Timer { due, ..timer }
+        };
+        timers.into_iter().map(exact).collect()
     }
 
     fn threads_of(&self, pid: i32) -> Vec<(i32, PathBuf)> {
@@ -299,6 +331,20 @@ fn schedule_of(thread: &Path) -> Option<(Duration, u64)> {
     let mut fields = stat.split_whitespace();
     let work = Duration::from_nanos(fields.next()?.parse().ok()?);
     Some((work, fields.nth(1)?.parse().ok()?))
+}
+
+/// When a thread last had a processor, by the clock of the scheduler.
+fn last_on_processor(thread: &Path) -> Option<Duration> {
+    let told = fs::read_to_string(thread.join("sched")).ok()?;
+    let (ms, ns) = told
+        .lines()
+        .find_map(|line| line.strip_prefix("se.exec_start"))?
+        .split_once(':')?
+        .1
+        .trim()
+        .split_once('.')?;
+    // Six digits stand behind the point.
+    Some(Duration::from_millis(ms.parse().ok()?) + Duration::from_nanos(ns.parse().ok()?))
 }
 
 /// The time limit of the system call in which a thread waits. `None` if it has none, or it cannot be told.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use apprentice_protocol::Rect;
 
-use super::own_timers::{Effects, Input, OwnTimers, Timer};
-use super::programs::ProgramLook;
+use super::own_timers::{Effects, Input, OwnTimers};
+use super::programs::{ProgramLook, Timer};
 
 /// After something was drawn, idle programs must stay idle for this long: one frame of a display, at which toolkits draw
 /// the next one.
@@ -169,14 +169,14 @@ impl ScreenActivity {
     }
 
     /// Records that all programs are idle, and their short timers; `None` if one has begun to run again.
-    pub(super) fn note_idle(&mut self, now: Duration, timers: Option<Vec<Timer>>) {
+    pub(super) fn note_idle(&mut self, timers: Option<Vec<Timer>>) {
         let Some(timers) = timers else { return };
         let work = |thread: i32| self.work.get(&thread).copied().unwrap_or_default();
         self.own.note_rest(work);
         let mut awaited = Vec::new();
         for timer in timers {
             let before = Effects { changes: self.changes, work: work(timer.thread) };
-            let is_own = self.own.note_waiting(timer, now, before, self.pressed);
+            let is_own = self.own.note_waiting(timer, before, self.pressed);
             let ticks = self.ticks.get(&timer.process).is_some_and(|ticks| *ticks >= TICKS);
             if !is_own && !ticks && !awaited.contains(&timer.process) {
                 awaited.push(timer.process);

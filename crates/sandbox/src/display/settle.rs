@@ -78,8 +78,8 @@ impl Screen {
     fn watch_programs(&mut self) {
         let Some(programs) = &mut self.programs else { return };
         if let Some(idle) = self.unrest.note_look(self.clock.mono(), programs.look()) {
-            let timers = programs.short_timers(&idle);
-            self.unrest.note_idle(self.clock.mono(), timers);
+            let timers = programs.short_timers(&idle, self.clock.mono());
+            self.unrest.note_idle(timers);
         }
     }
 

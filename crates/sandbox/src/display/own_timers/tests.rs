@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Effects, Input, OwnTimers, Timer};
+use super::{Effects, Input, OwnTimers};
+use crate::display::programs::Timer;
 
 const CLICK: Input = Input::Button(1);
 
@@ -31,11 +32,10 @@ impl Program {
 
     /// Says whether the timer that ends so long after the input is the program's own clock.
     fn waits(&mut self, until: u64) -> bool {
-        let length = ms(self.input + until - self.now);
-        let timer = Timer { process: 7, thread: 7, length };
+        let timer = Timer { process: 7, thread: 7, due: ms(self.input + until) };
         self.timers.note_rest(|_| self.effects.work);
         self.timers.judge(self.effects.changes);
-        self.timers.note_waiting(timer, ms(self.now), self.effects, (self.kind, ms(self.input)))
+        self.timers.note_waiting(timer, self.effects, (self.kind, ms(self.input)))
     }
 
     /// Lets a timer end, with what it draws and how long it works.
@@ -84,6 +84,18 @@ fn what_draws_or_works_is_waited_for_however_often_it_comes() {
             program.ends(300, drawn, micros);
         }
     }
+}
+
+#[test]
+fn what_comes_later_than_any_answer_may_work_longer() {
+    let mut program = Program::default();
+    for _ in 0..3 {
+        program.send(CLICK);
+        assert!(!program.waits(620));
+        program.ends(620, 0, 500);
+    }
+    program.send(CLICK);
+    assert!(program.waits(620));
 }
 
 #[test]

@@ -6,8 +6,7 @@ use std::time::Duration;
 use apprentice_protocol::Rect;
 
 use super::ScreenActivity;
-use crate::display::own_timers::Timer;
-use crate::display::programs::ProgramLook;
+use crate::display::programs::{ProgramLook, Timer};
 
 fn ms(number: u64) -> Duration {
     Duration::from_millis(number)
@@ -23,8 +22,8 @@ fn look(running: &[i32], turns: &[(i32, u64)]) -> Option<ProgramLook> {
 /// A look at which everybody rests.
 fn rest(activity: &mut ScreenActivity, now: u64, turns: &[(i32, u64)], timer: bool) {
     if activity.note_look(ms(now), look(&[], turns)).is_some() {
-        let timer = timer.then_some(Timer { process: 5, thread: 5, length: ms(300) });
-        activity.note_idle(ms(now), Some(timer.into_iter().collect()));
+        let timer = timer.then_some(Timer { process: 5, thread: 5, due: ms(now + 300) });
+        activity.note_idle(Some(timer.into_iter().collect()));
     }
 }
 
