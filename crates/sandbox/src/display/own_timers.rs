@@ -12,6 +12,8 @@ use super::programs::{SHORT_TIMER, Timer};
 
 /// Two timers that end so near each other are the same. The time of input is known no better, as programs take it when they can.
 const NEAR: Duration = Duration::from_millis(8);
+/// A timer that ends so near one that works may be that one, as far as a busy machine lets anybody tell.
+const BESIDE: Duration = Duration::from_millis(32);
 /// So many timers must have ended without effect at the same time after input.
 const TIMES: u32 = 3;
 /// So often as many once a timer that was not waited for has drawn something.
@@ -124,8 +126,9 @@ impl OwnTimers {
         let is_habit = |habit: &Habit| {
             habit.input == waiting.input.0 && is_near(habit.after, after) && habit.idle >= habit.needed
         };
-        let is_own = known.habits.iter().any(is_habit)
-            || known.expected.iter().any(|expected| is_near(*expected, waiting.due));
+        // A clock ticks whenever it likes, so that an answer may come just then.
+        let ticks = || known.expected.iter().any(|expected| is_near(*expected, waiting.due));
+        let is_own = known.habits.iter().any(is_habit) || (after > SHORT_TIMER && ticks());
         known.passed = is_own.then_some(waiting);
         is_own
     }
@@ -188,6 +191,8 @@ impl Known {
                     }
                 }
             }
+        } else {
+            self.doubt(timer);
         }
         for end in self.ends.clone() {
             let length = timer.due.saturating_sub(end);
@@ -219,11 +224,19 @@ impl Known {
         }
     }
 
+    /// What ends near this timer after input may have an effect.
+    fn doubt(&mut self, timer: Waiting) {
+        let after = timer.due.saturating_sub(timer.input.1);
+        let beside =
+            |habit: &&mut Habit| habit.input == timer.input.0 && habit.after.abs_diff(after) <= BESIDE;
+        self.habits.iter_mut().filter(beside).for_each(|habit| habit.idle = 0);
+    }
+
     /// A timer had an effect: what ends at its time after input, or at its time after the ends before, is waited for again.
     fn distrust(&mut self, timer: Waiting) {
         let after = timer.due.saturating_sub(timer.input.1);
+        self.doubt(timer);
         if let Some(habit) = self.habit(timer.input.0, after) {
-            habit.idle = 0;
             habit.needed = habit.needed.saturating_mul(DISTRUST);
         }
         let ends = std::mem::take(&mut self.ends);

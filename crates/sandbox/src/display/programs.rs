@@ -69,7 +69,7 @@ enum Limit {
 pub(super) struct Timer {
     pub(super) process: i32,
     pub(super) thread: i32,
-    /// When it ends.
+    /// When it ends, if its thread began to wait just now.
     pub(super) due: Duration,
 }
 
@@ -123,9 +123,6 @@ pub(super) struct Programs {
     threads: HashMap<i32, HashMap<i32, Thread>>,
     /// How often each process has been found at work.
     worked: HashMap<i32, u64>,
-    /// How much later it is by the clock of the scheduler. It tells of a thread that runs when it was last asked, so this is the most that was
-    /// found.
-    scheduler_ahead: Option<Duration>,
 }
 
 /// A process as the table shows it.
@@ -138,14 +135,7 @@ impl Programs {
     /// Takes over a process table.
     pub(super) fn new(folder: OwnedFd, supervisor: i32) -> Self {
         let table = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-        Self {
-            table,
-            _folder: folder,
-            supervisor,
-            threads: HashMap::new(),
-            worked: HashMap::new(),
-            scheduler_ahead: None,
-        }
+        Self { table, _folder: folder, supervisor, threads: HashMap::new(), worked: HashMap::new() }
     }
 
     /// Looks at all programs. `None` if the table cannot be read.
@@ -209,7 +199,7 @@ impl Programs {
 
     /// The short timers of these processes. `None` where a thread has begun to run meanwhile: then nobody knows what it will wait for.
     /// A thread that cannot be read counts as having none.
-    pub(super) fn short_timers(&mut self, pids: &[i32], now: Duration) -> Option<Vec<Timer>> {
+    pub(super) fn short_timers(&self, pids: &[i32], now: Duration) -> Option<Vec<Timer>> {
         let clocked: HashSet<String> = self.clocked().into_iter().filter_map(|pid| self.name(pid)).collect();
         let mut timers = Vec::new();
         for pid in pids {
@@ -230,26 +220,11 @@ impl Programs {
                     return None;
                 }
                 if let Some(length) = timer(&call, &path).filter(|length| *length <= longest) {
-                    timers.push((Timer { process: *pid, thread: tid, due: now + length }, length, path));
+                    timers.push(Timer { process: *pid, thread: tid, due: now + length });
                 }
             }
         }
-        Some(self.timed(timers, now))
-    }
-
-    /// Says when timers end: their threads began to wait when they last had a processor, where the kernel tells.
-    fn timed(&mut self, timers: Vec<(Timer, Duration, PathBuf)>, now: Duration) -> Vec<Timer> {
-        if !timers.is_empty() {
-            let ahead =
-                last_on_processor(Path::new("/proc/thread-self")).and_then(|last| last.checked_sub(now));
-            self.scheduler_ahead = self.scheduler_ahead.max(ahead);
-        }
-        let began = |path: &Path| last_on_processor(path)?.checked_sub(self.scheduler_ahead?);
-        let exact = |(timer, length, path): (Timer, Duration, PathBuf)| {
-            let due = began(&path).map_or(timer.due, |began| began + length);
-            Timer { due, ..timer }
-        };
-        timers.into_iter().map(exact).collect()
+        Some(timers)
     }
 
     fn threads_of(&self, pid: i32) -> Vec<(i32, PathBuf)> {
@@ -331,20 +306,6 @@ fn schedule_of(thread: &Path) -> Option<(Duration, u64)> {
     let mut fields = stat.split_whitespace();
     let work = Duration::from_nanos(fields.next()?.parse().ok()?);
     Some((work, fields.nth(1)?.parse().ok()?))
-}
-
-/// When a thread last had a processor, by the clock of the scheduler.
-fn last_on_processor(thread: &Path) -> Option<Duration> {
-    let told = fs::read_to_string(thread.join("sched")).ok()?;
-    let (ms, ns) = told
-        .lines()
-        .find_map(|line| line.strip_prefix("se.exec_start"))?
-        .split_once(':')?
-        .1
-        .trim()
-        .split_once('.')?;
-    // Six digits stand behind the point.
-    Some(Duration::from_millis(ms.parse().ok()?) + Duration::from_nanos(ns.parse().ok()?))
 }
 
 /// The time limit of the system call in which a thread waits. `None` if it has none, or it cannot be told.

@@ -113,21 +113,28 @@ fn a_habit_that_draws_once_is_waited_for_again_and_for_longer() {
 }
 
 #[test]
-fn a_clock_is_known_by_its_period_once_its_last_tick_was_seen() {
+fn a_clock_is_known_by_its_period_once_answers_have_come() {
     let mut program = Program::default();
     // It ticks every 150 ms, whenever the input comes.
     for phase in [20, 71, 33] {
-        program.answer(CLICK, &[phase, phase + 150, phase + 300]);
+        program.answer(CLICK, &[phase, phase + 150, phase + 300, phase + 450]);
     }
-    assert_eq!(program.answer(CLICK, &[101, 251, 401]), [101], "the first tick may be an answer");
-    program.send(CLICK);
-    assert!(!program.waits(122));
-    program.ends(122, 0, 100);
-    assert!(!program.waits(200), "an answer comes between the ticks");
-    program.ends(200, 1, 100);
+    assert_eq!(program.answer(CLICK, &[101, 251, 401, 551]), [101, 251], "an answer may come at a tick");
     program.send(CLICK);
     program.ends(60, 0, 100);
-    assert!(!program.waits(210), "whoever saw no tick expects none");
+    assert!(!program.waits(410), "whoever saw no tick expects none");
+}
+
+#[test]
+fn what_ends_beside_an_answer_is_waited_for() {
+    let mut program = Program::default();
+    for round in 0..8 {
+        program.send(CLICK);
+        assert!(!program.waits(320), "round {round}");
+        program.ends(320, 0, 500);
+        assert!(!program.waits(340), "round {round}");
+        program.ends(340, 0, 100);
+    }
 }
 
 #[test]
