@@ -24,6 +24,8 @@ mod clicks;
 #[path = "../tests/it/sources.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod sources;
+#[path = "worlds/typing.rs"]
+mod typing;
 
 use sources::Sources;
 
@@ -390,6 +392,9 @@ async fn measure(plan: &Plan) {
         if plan.wants("looks") {
             looks(&bench, plan, page).await;
         }
+    }
+    if plan.wants("typing") {
+        typing::into_page(&bench, plan).await;
     }
     if plan.wants("shell") {
         shell(plan).await;

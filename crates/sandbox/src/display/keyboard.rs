@@ -90,6 +90,7 @@ impl Screen {
             }
             self.sync()?;
         }
+        self.pressed(Input::Text);
         Ok(untypable)
     }
 
@@ -202,7 +203,7 @@ impl Screen {
         self.held_keys.retain(|held| *held != code);
         if down {
             self.held_keys.push(code);
-            self.pressed(Input::Key);
+            self.pressed(Input::Key(code));
         }
         Ok(())
     }

@@ -8,12 +8,17 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use apprentice_protocol::{Rect, ScreenPoint};
+
+use super::drawn_areas::join;
 use super::programs::{SHORT_TIMER, Timer};
 
 /// Two timers that end so near each other are the same. The time of input is known no better, as programs take it when they can.
 const NEAR: Duration = Duration::from_millis(8);
 /// A timer that ends so near one that works may be that one, as far as a busy machine lets anybody tell.
 const BESIDE: Duration = Duration::from_millis(32);
+/// A click is another input where none has been made within so many pixels.
+const NEIGHBOURHOOD: i32 = 64;
 /// So many timers must have ended without effect at the same time after input.
 const TIMES: u32 = 3;
 /// So often as many once a timer that was not waited for has drawn something.
@@ -34,11 +39,30 @@ const REMEMBERED: usize = 16;
 /// What was done to a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Input {
-    /// A button was pressed.
-    Button(u8),
-    Key,
+    /// A button was pressed at a place.
+    Button(u8, ScreenPoint),
+    /// A key was pressed.
+    Key(u8),
+    /// A text was typed.
+    Text,
     #[default]
     Other,
+}
+
+impl Input {
+    /// Whether both are alike, wherever they were given.
+    fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Button(one, _), Self::Button(other, _)) => one == other,
+            _ => self == other,
+        }
+    }
+
+    /// The area around the place where it was given.
+    fn area(self) -> Option<Rect> {
+        let Self::Button(_, at) = self else { return None };
+        Some(Rect::new(at.x - NEIGHBOURHOOD, at.y - NEIGHBOURHOOD, 2 * NEIGHBOURHOOD, 2 * NEIGHBOURHOOD))
+    }
 }
 
 /// What had been done and shown at some moment.
@@ -70,6 +94,8 @@ struct Ended {
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     input: Input,
+    /// Where that was given: elsewhere, other things answer. `None` where there is no place, or all answers have come by then.
+    area: Option<Rect>,
     after: Duration,
     /// How often in a row it had no effect.
     idle: u32,
@@ -123,9 +149,7 @@ impl OwnTimers {
         let known = self.threads.entry(timer.thread).or_default();
         let waiting = *known.waiting.get_or_insert(Waiting { due: timer.due, before, input });
         let after = waiting.due.saturating_sub(waiting.input.1);
-        let is_habit = |habit: &Habit| {
-            habit.input == waiting.input.0 && is_near(habit.after, after) && habit.idle >= habit.needed
-        };
+        let is_habit = |habit: &Habit| habit.is_of(waiting.input.0, after) && habit.idle >= habit.needed;
         // A clock ticks whenever it likes, so that an answer may come just then.
         let ticks = || known.expected.iter().any(|expected| is_near(*expected, waiting.due));
         let is_own = known.habits.iter().any(is_habit) || (after > SHORT_TIMER && ticks());
@@ -174,6 +198,17 @@ impl OwnTimers {
     }
 }
 
+impl Habit {
+    /// Whether it is about a timer that ends so long after an input.
+    fn is_of(&self, input: Input, after: Duration) -> bool {
+        let is_here = match (self.area, input) {
+            (Some(area), Input::Button(_, at)) => area.contains(at),
+            _ => true,
+        };
+        self.input.is_like(input) && is_near(self.after, after) && is_here
+    }
+}
+
 impl Known {
     fn judge(&mut self, timer: Waiting, drew: bool, worked: Duration) {
         if drew {
@@ -182,15 +217,7 @@ impl Known {
         }
         let after = timer.due.saturating_sub(timer.input.1);
         if worked <= LIGHT || after > SHORT_TIMER {
-            match self.habit(timer.input.0, after) {
-                Some(habit) => habit.idle += 1,
-                None => {
-                    self.habits.push(Habit { input: timer.input.0, after, idle: 1, needed: TIMES });
-                    if self.habits.len() > REMEMBERED {
-                        self.habits.remove(0);
-                    }
-                }
-            }
+            self.note_idle_end(timer.input.0, after);
         } else {
             self.doubt(timer);
         }
@@ -208,8 +235,17 @@ impl Known {
         self.expected.extend(known.map(|(length, _)| timer.due + *length));
     }
 
-    fn habit(&mut self, input: Input, after: Duration) -> Option<&mut Habit> {
-        self.habits.iter_mut().find(|habit| habit.input == input && is_near(habit.after, after))
+    fn note_idle_end(&mut self, input: Input, after: Duration) {
+        let area = input.area().filter(|_| after <= SHORT_TIMER);
+        if let Some(habit) = self.habits.iter_mut().find(|habit| habit.is_of(input, after)) {
+            habit.idle += 1;
+            habit.area = habit.area.zip(area).map(|(known, here)| join(known, here));
+            return;
+        }
+        self.habits.push(Habit { input, area, after, idle: 1, needed: TIMES });
+        if self.habits.len() > REMEMBERED {
+            self.habits.remove(0);
+        }
     }
 
     fn note_period(&mut self, length: Duration) {
@@ -228,7 +264,7 @@ impl Known {
     fn doubt(&mut self, timer: Waiting) {
         let after = timer.due.saturating_sub(timer.input.1);
         let beside =
-            |habit: &&mut Habit| habit.input == timer.input.0 && habit.after.abs_diff(after) <= BESIDE;
+            |habit: &&mut Habit| habit.input.is_like(timer.input.0) && habit.after.abs_diff(after) <= BESIDE;
         self.habits.iter_mut().filter(beside).for_each(|habit| habit.idle = 0);
     }
 
@@ -236,7 +272,7 @@ impl Known {
     fn distrust(&mut self, timer: Waiting) {
         let after = timer.due.saturating_sub(timer.input.1);
         self.doubt(timer);
-        if let Some(habit) = self.habit(timer.input.0, after) {
+        for habit in self.habits.iter_mut().filter(|habit| habit.is_of(timer.input.0, after)) {
             habit.needed = habit.needed.saturating_mul(DISTRUST);
         }
         let ends = std::mem::take(&mut self.ends);

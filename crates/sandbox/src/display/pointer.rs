@@ -236,7 +236,8 @@ impl Screen {
         self.held_buttons.retain(|held| *held != button);
         if down {
             self.held_buttons.push(button);
-            self.pressed(Input::Button(button));
+            let at = self.pointer()?;
+            self.pressed(Input::Button(button, at));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use apprentice_protocol::Rect;
 
+use super::drawn_areas::join;
 use super::own_timers::{Effects, Input, OwnTimers};
 use super::programs::{ProgramLook, Timer};
 
@@ -291,14 +292,6 @@ fn contains(outer: Rect, inner: Rect) -> bool {
         && inner.y >= outer.y
         && inner.x + inner.width <= outer.x + outer.width
         && inner.y + inner.height <= outer.y + outer.height
-}
-
-/// The smallest area that holds both.
-pub(super) fn join(one: Rect, other: Rect) -> Rect {
-    let (x, y) = (one.x.min(other.x), one.y.min(other.y));
-    let right = (one.x + one.width).max(other.x + other.width);
-    let bottom = (one.y + one.height).max(other.y + other.height);
-    Rect::new(x, y, right - x, bottom - y)
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use apprentice_protocol::ScreenPoint;
+
 use super::{Effects, Input, OwnTimers};
 use crate::display::programs::Timer;
 
-const CLICK: Input = Input::Button(1);
+const CLICK: Input = Input::Button(1, ScreenPoint::new(500, 300));
 
 fn ms(number: u64) -> Duration {
     Duration::from_millis(number)
@@ -70,8 +72,17 @@ fn a_timer_that_ends_three_times_without_effect_after_the_same_input_is_a_habit(
     }
     assert_eq!(program.answer(CLICK, &[53]), [0_u64; 0], "it is known");
     assert_eq!(program.answer(CLICK, &[80]), [80], "a timer of another length is an answer");
-    assert_eq!(program.answer(Input::Key, &[50]), [50], "a key is another input");
-    assert_eq!(program.answer(Input::Button(3), &[50]), [50], "and so is another button");
+    let elsewhere = |button, x| Input::Button(button, ScreenPoint::new(x, 300));
+    for (other, told) in [
+        (Input::Key(38), "a key is another input"),
+        (elsewhere(3, 500), "and so is another button"),
+        (elsewhere(1, 600), "what is clicked elsewhere may answer"),
+    ] {
+        assert_eq!(program.answer(other, &[50]), [50], "{told}");
+    }
+    for x in [540, 580, 620] {
+        assert_eq!(program.answer(elsewhere(1, x), &[50]), [0_u64; 0], "one place leads to the next: {x}");
+    }
 }
 
 #[test]
