@@ -84,6 +84,17 @@ def episodes(rows):
     return lines
 
 
+def alone(rows):
+    """What nothing is measured beside, in words."""
+    told = [
+        ("click-thunar", "a click at a file in Thunar, settled and seen, the status bar included"),
+        ("click-calc", "a click at a cell in Calc, settled and seen, the toolbars included"),
+        ("type-page", "400 characters typed into a page, settled"),
+    ]
+    return [f"- {what[0].upper()}{what[1:]}: {rows[row]['median']:.0f} ms ({rows[row]['least']:.0f}-{rows[row]['most']:.0f}, "
+            f"90 % within {rows[row]['p90']:.0f}; {rows[row]['count']} times)." for row, what in told if row in rows]
+
+
 def parts(rows):
     """What a step in a browser consists of, in words."""
     lines = []
@@ -131,6 +142,7 @@ def table(rows):
         lines.append(f"- {many['cells']} desktop cells at once: {many['answered']} answer with a picture, "
                      f"{many['seconds']:.1f} s from the first start to the last picture, "
                      f"{many['kilobytes'] / 1024:.0f} MB each (PSS, X server and buses included).")
+    lines += alone(rows)
     lines += parts(rows)
     lines += episodes(rows)
     lines += viewing(rows)

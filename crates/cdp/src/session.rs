@@ -1,5 +1,6 @@
 //! Sessions: handles for calling one target (the browser, a page, an out-of-process frame).
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -86,6 +87,35 @@ impl Session {
             Ok(())
         };
         tokio::time::timeout(self.deadline, exchange).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Makes calls of one kind in their order, so many of them ahead of the reply that comes next, and awaits all replies. Each reply has
+    /// the deadline of a call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error among the replies, as [`call`](Self::call) gives it. So many later calls were made nevertheless.
+    pub async fn call_ahead<C: Command>(&self, commands: &[C], ahead: usize) -> Result<(), CallError> {
+        let late = || CallError::TimedOut { method: C::METHOD.to_owned(), after: self.deadline };
+        let mut sent = VecDeque::with_capacity(ahead);
+        let mut commands = commands.iter();
+        loop {
+            let next = if sent.len() < ahead { commands.next() } else { None };
+            let step = async {
+                if let Some(command) = next {
+                    let encoded = self.shared.encode(self.id.as_ref(), C::METHOD, command)?;
+                    sent.push_back(self.shared.send(encoded).await?);
+                } else if let Some(call) = sent.pop_front() {
+                    call.reply(C::METHOD).await?;
+                } else {
+                    return Ok(false);
+                }
+                Ok(true)
+            };
+            if !tokio::time::timeout(self.deadline, step).await.unwrap_or_else(|_| Err(late()))? {
+                return Ok(());
+            }
+        }
     }
 
     /// Makes any call by method name, with untyped parameters and result.

@@ -12,18 +12,21 @@ use std::time::Duration;
 use apprentice_harness::env::browser::PagePictures;
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
-    Action, Button, ChangeWait, Chord, Clock as _, Command, DetailKind, EnvironmentKind,
-    EnvironmentSource as _, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World,
-    WorldSpec,
+    Action, Button, ChangeWait, Chord, Clock as _, Command, EnvironmentKind, EnvironmentSource as _,
+    Observation, ScreenPoint, Size, Target, TreeBudget, Want, World, WorldSpec,
 };
 use apprentice_sandbox::{CellLimits, SystemClock};
 
 #[path = "../tests/it/cell.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod cell;
+#[path = "worlds/clicks.rs"]
+mod clicks;
 #[path = "../tests/it/sources.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod sources;
+#[path = "worlds/typing.rs"]
+mod typing;
 
 use sources::Sources;
 
@@ -124,11 +127,21 @@ async fn close(world: World) {
     world.environment.close(CLOSE).await.expect("closes");
 }
 
+/// Waits until nothing is drawn for a while.
+async fn rest(world: &mut World) {
+    while world.environment.await_change(STILL).await.expect("the world stands") == ChangeWait::Changed {
+        see(world, Want { screenshot: false, tree: Some(TreeBudget::default()) }).await;
+    }
+}
+
 fn print(row: &str, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
     let (least, most) = (times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(0.0));
     let median = times.get(times.len() / 2).copied().unwrap_or(0.0);
-    let line = serde_json::json!({ "row": row, "median": median, "least": least, "most": most, "count": times.len() });
+    let p90 = times.get(times.len() * 9 / 10).copied().unwrap_or(most);
+    let line = serde_json::json!({
+        "row": row, "median": median, "least": least, "p90": p90, "most": most, "count": times.len(),
+    });
     println!("{line}");
 }
 
@@ -160,42 +173,8 @@ async fn desktop(bench: &Bench, plan: &Plan) {
         machine.screenshot().await.expect("a picture");
     });
     print("picture", pictures.await);
-    print("click", clicks_into_text(bench, &mut world, plan.rounds).await);
+    clicks::into_text(bench, &mut world, plan.rounds).await;
     close(world).await;
-}
-
-/// Times clicks into the editor's text until they are settled and seen, each on another line than the one before.
-async fn clicks_into_text(bench: &Bench, world: &mut World, rounds: usize) -> Vec<f64> {
-    let tree = Want { screenshot: false, tree: Some(TreeBudget::default()) };
-    let text = |seen: &Observation| -> UiNode {
-        let nodes = seen.tree.as_ref().map(|tree| tree.nodes.as_slice()).unwrap_or_default();
-        nodes
-            .iter()
-            .find(|node| node.role.as_str() == "textbox" && node.bounds.is_some())
-            .expect("the text")
-            .clone()
-    };
-    let node = text(&see(world, tree).await);
-    let area = node.bounds.expect("a place");
-    let mut caret = caret_of(&node);
-    let mut times = Vec::new();
-    // The first round warms up.
-    for round in 0..=rounds {
-        let line = i32::try_from(round % 10).expect("few");
-        let begun = bench.clock().mono();
-        act(world, &click(area.x + 60 + 20 * line, area.y + 20 + 30 * line)).await;
-        see(world, Want { screenshot: true, tree: None }).await;
-        times.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
-        let now = caret_of(&text(&see(world, tree).await));
-        assert!(now.is_some() && now != caret, "the click moved no caret: {caret:?}, then {now:?}");
-        caret = now;
-    }
-    times.split_off(1)
-}
-
-/// Where the caret of a text stands, as its program says.
-fn caret_of(text: &UiNode) -> Option<String> {
-    text.details.iter().find(|detail| detail.kind == DetailKind::Caret).map(|detail| detail.text.clone())
 }
 
 /// A step in a browser: a click, the picture, and the whole tree.
@@ -319,9 +298,7 @@ async fn tree(bench: &Bench, plan: &Plan) {
     world.machine.write("/home/user/orders.csv", table.as_bytes()).await.expect("written");
     launch(bench, &mut world, &["soffice", "--norestore", "--calc", "/home/user/orders.csv"]).await;
     act(&mut world, &Action::Key { chord: Chord::parse("Return").expect("a key"), hold_ms: None }).await;
-    while world.environment.await_change(STILL).await.expect("the world stands") == ChangeWait::Changed {
-        see(&mut world, Want { screenshot: false, tree: Some(TreeBudget::default()) }).await;
-    }
+    rest(&mut world).await;
     let budget = TreeBudget { hidden: apprentice_protocol::HiddenNodes::Read, ..WHOLE };
     let mut nodes = 0;
     let rounds = plan.rounds.min(10);
@@ -404,6 +381,10 @@ async fn measure(plan: &Plan) {
     if plan.wants("desktop") {
         desktop(&bench, plan).await;
     }
+    if plan.wants("clicks") {
+        clicks::at_files(&bench, plan).await;
+        clicks::at_cells(&bench, plan).await;
+    }
     for page in ["small", "big"] {
         if plan.wants(page) {
             step(&bench, plan, page, page).await;
@@ -413,6 +394,9 @@ async fn measure(plan: &Plan) {
         if plan.wants("looks") {
             looks(&bench, plan, page).await;
         }
+    }
+    if plan.wants("typing") {
+        typing::into_page(&bench, plan).await;
     }
     if plan.wants("shell") {
         shell(plan).await;

@@ -1,5 +1,6 @@
 //! Behaviour of calls and subscriptions for good, bad and missing messages of the other end.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use apprentice_cdp::domain::page::{JavascriptDialogOpening, Navigate, Navigated};
@@ -68,6 +69,34 @@ async fn replies_find_their_callers_in_any_order() {
     };
     let ((a, b, c), ()) = tokio::join!(calls, answers);
     assert_eq!([a.as_deref(), b.as_deref(), c.as_deref()], [Some("a:"), Some("b:"), Some("c:")]);
+}
+
+#[tokio::test]
+async fn so_many_calls_are_made_ahead_of_their_replies_and_a_refusal_ends_them() {
+    let (connection, mut peer) = pair().await;
+    let browser = connection.browser(DEADLINE);
+    let addresses: Vec<Navigate> =
+        ["a:", "b:", "c:", "d:", "e:"].map(|url| Navigate { url: url.into() }).into();
+    let answers = async {
+        let mut waiting: VecDeque<Value> = VecDeque::new();
+        for expected in ["a:", "b:", "c:", "d:"] {
+            let call = peer.receive().await;
+            assert_eq!(call["params"]["url"], expected);
+            waiting.push_back(call["id"].clone());
+            if waiting.len() == 2 {
+                let first = waiting.pop_front().expect("two wait");
+                let reply = match expected {
+                    "d:" => json!({"id": first, "error": {"code": -32000, "message": "no"}}),
+                    _ => json!({"id": first, "result": {}}),
+                };
+                peer.send(reply).await;
+            }
+        }
+        waiting.len()
+    };
+    let (done, waiting) = tokio::join!(browser.call_ahead(&addresses, 2), answers);
+    assert!(matches!(done, Err(CallError::Refused { .. })), "{done:?}");
+    assert_eq!(waiting, 1, "the last one was not made");
 }
 
 #[tokio::test]

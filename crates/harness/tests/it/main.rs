@@ -36,6 +36,7 @@ mod scene;
 #[expect(dead_code, reason = "the tests of `models` use all of it")]
 mod server;
 mod session;
+mod settling;
 mod sight;
 mod soak;
 mod sources;

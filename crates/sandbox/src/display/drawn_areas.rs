@@ -2,7 +2,6 @@
 
 use apprentice_protocol::Rect;
 
-use super::screen_activity::join;
 use crate::wire::DrawnSince;
 
 /// Most areas that are kept apart.
@@ -120,6 +119,14 @@ pub(super) fn overlaps(windows: &[Rect]) -> Vec<Rect> {
         windows.iter().skip(index + 1).filter_map(|other| intersection(*one, *other))
     });
     pairs.collect()
+}
+
+/// The smallest area that holds both.
+pub(super) fn join(one: Rect, other: Rect) -> Rect {
+    let (x, y) = (one.x.min(other.x), one.y.min(other.y));
+    let right = (one.x + one.width).max(other.x + other.width);
+    let bottom = (one.y + one.height).max(other.y + other.height);
+    Rect::new(x, y, right - x, bottom - y)
 }
 
 fn contains(outer: Rect, inner: Rect) -> bool {

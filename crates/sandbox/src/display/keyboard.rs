@@ -13,6 +13,7 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 
 use super::keyboard_map::Stroke;
 use super::keysym::{self, Keysym};
+use super::own_timers::Input;
 use super::{CancelToken, DisplayError, Screen};
 
 /// Least wait after binding keys, so that programs learn of the new bindings before they are used.
@@ -89,6 +90,7 @@ impl Screen {
             }
             self.sync()?;
         }
+        self.pressed(Input::Text);
         Ok(untypable)
     }
 
@@ -201,6 +203,7 @@ impl Screen {
         self.held_keys.retain(|held| *held != code);
         if down {
             self.held_keys.push(code);
+            self.pressed(Input::Key(code));
         }
         Ok(())
     }

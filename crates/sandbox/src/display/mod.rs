@@ -9,6 +9,7 @@ mod keyboard;
 mod keyboard_map;
 mod keysym;
 mod last_click;
+mod own_timers;
 mod pointer;
 mod popups;
 mod programs;

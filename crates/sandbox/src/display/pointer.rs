@@ -7,6 +7,7 @@ use x11rb::protocol::xproto::{BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, Connecti
 use x11rb::protocol::xtest::ConnectionExt as _;
 
 use super::last_click::LastClick;
+use super::own_timers::Input;
 use super::{CancelToken, DisplayError, Screen};
 
 /// How long a button stays down in a click, unless the program has noticed it earlier.
@@ -211,7 +212,7 @@ impl Screen {
 
     /// Waits until the screen shows the effect of all input so far.
     fn rest(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
-        self.disturbed();
+        self.disturbed()?;
         self.settle(stop)
     }
 
@@ -235,6 +236,8 @@ impl Screen {
         self.held_buttons.retain(|held| *held != button);
         if down {
             self.held_buttons.push(button);
+            let at = self.pointer()?;
+            self.pressed(Input::Button(button, at));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! wish for a frame until the last frame is drawn. Such a program is at work while its clock ticks, while a thread runs,
 //! and when several of its threads have run since the last look, as work goes from one to the next.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A thread that has set itself a timer of up to this length is about to go on: a frame to be drawn, or a delayed update
 /// (LibreOffice brings its toolbars up to date 250 to 300 ms after a key). A caret blinks more slowly.
-const SHORT_TIMER: Duration = Duration::from_millis(350);
+pub(super) const SHORT_TIMER: Duration = Duration::from_millis(350);
 
 /// The name under which the supervisor is found among the stopped.
 pub(super) const SUPERVISOR: &str = "supervisor";
@@ -25,6 +25,8 @@ pub(super) const SUPERVISOR: &str = "supervisor";
 const FRAME_CLOCK: &str = "VizCompositorTh";
 /// A frame clock with a timer of up to this length is about to draw the next frame.
 const FRAME_TIMER: Duration = Duration::from_millis(20);
+/// What the kernel says of a thread in place of its system call while it runs.
+const RUNNING: &str = "running";
 /// So many threads of a program with a frame clock that ran between two looks passed work on to each other.
 const PASSED_ON: usize = 2;
 
@@ -62,6 +64,15 @@ enum Limit {
     Timeval,
 }
 
+/// A thread that waits for a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timer {
+    pub(super) process: i32,
+    pub(super) thread: i32,
+    /// When it ends, if its thread began to wait just now.
+    pub(super) due: Duration,
+}
+
 /// One look at the programs of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramLook {
@@ -71,6 +82,10 @@ pub(super) struct ProgramLook {
     pub(super) turns: BTreeMap<i32, u64>,
     /// Processes that a signal has stopped, with their names: they answer nobody until they are continued.
     pub(super) stopped: BTreeMap<i32, String>,
+    /// Threads that have run since the last look.
+    pub(super) ran: BTreeSet<i32>,
+    /// Processor time of each thread's process so far.
+    pub(super) work: BTreeMap<i32, Duration>,
 }
 
 /// What is known of a thread since the last look.
@@ -89,6 +104,8 @@ struct ProcessLook {
     stopped: bool,
     /// Its threads that have run since the last look.
     ran: Vec<i32>,
+    /// Its processor time so far.
+    work: Duration,
     /// Whether its frame clock is among them.
     clock_ran: bool,
 }
@@ -137,6 +154,9 @@ impl Programs {
             let worked = self.worked.entry(pid).or_default();
             *worked += u64::from(!one.ran.is_empty() && !housekeeping.contains(&pid));
             look.turns.insert(pid, *worked);
+            look.ran.extend(&one.ran);
+            let threads = self.threads.get(&pid).into_iter().flat_map(HashMap::keys);
+            look.work.extend(threads.map(|thread| (*thread, one.work)));
             if one.running {
                 look.running.insert(pid, one.name);
             } else if one.stopped {
@@ -155,7 +175,8 @@ impl Programs {
             let state = state(&path).unwrap_or_default();
             look.running |= matches!(state, 'R' | 'D');
             look.stopped |= is_stopped(state);
-            let Some(turns) = turns_of(&path) else { continue };
+            let Some((work, turns)) = schedule_of(&path) else { continue };
+            look.work += work;
             let existing = before.get(&tid).copied().unwrap_or_default();
             let ran = existing.turns != turns;
             // A thread is given its name when it runs first.
@@ -176,21 +197,34 @@ impl Programs {
         self.threads.iter().filter(|(_, threads)| has_clock(threads)).map(|(pid, _)| *pid).collect()
     }
 
-    /// Those of these processes of which a thread has a short timer. A thread that cannot be read counts as having none.
-    pub(super) fn with_short_timers(&self, pids: &[i32]) -> Vec<i32> {
+    /// The short timers of these processes. `None` where a thread has begun to run meanwhile: then nobody knows what it will wait for.
+    /// A thread that cannot be read counts as having none.
+    pub(super) fn short_timers(&self, pids: &[i32], now: Duration) -> Option<Vec<Timer>> {
         let clocked: HashSet<String> = self.clocked().into_iter().filter_map(|pid| self.name(pid)).collect();
-        let has_short = |pid: &i32| {
+        let mut timers = Vec::new();
+        for pid in pids {
             let by_clock = !clocked.is_empty() && self.name(*pid).is_some_and(|name| clocked.contains(&name));
-            self.threads_of(*pid).into_iter().any(|(tid, path)| {
-                let is_clock = || self.threads.get(pid)?.get(&tid).map(|thread| thread.is_frame_clock);
-                if by_clock {
-                    is_clock().unwrap_or_default() && has_timer(&path, FRAME_TIMER)
-                } else {
-                    has_timer(&path, SHORT_TIMER)
+            let is_clock = |tid: i32| {
+                self.threads
+                    .get(pid)
+                    .and_then(|all| all.get(&tid))
+                    .is_some_and(|thread| thread.is_frame_clock)
+            };
+            let longest = if by_clock { FRAME_TIMER } else { SHORT_TIMER };
+            for (tid, path) in self.threads_of(*pid) {
+                if by_clock && !is_clock(tid) {
+                    continue;
                 }
-            })
-        };
-        pids.iter().copied().filter(has_short).collect()
+                let call = fs::read_to_string(path.join("syscall")).unwrap_or_default();
+                if call.starts_with(RUNNING) {
+                    return None;
+                }
+                if let Some(length) = timer(&call, &path).filter(|length| *length <= longest) {
+                    timers.push(Timer { process: *pid, thread: tid, due: now + length });
+                }
+            }
+        }
+        Some(timers)
     }
 
     fn threads_of(&self, pid: i32) -> Vec<(i32, PathBuf)> {
@@ -254,11 +288,6 @@ fn is_frame_clock(thread: &Path) -> bool {
     fs::read_to_string(thread.join("comm")).is_ok_and(|name| name.trim_end() == FRAME_CLOCK)
 }
 
-fn has_timer(thread: &Path, up_to: Duration) -> bool {
-    let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
-    timer(&call, thread).is_some_and(|time| time <= up_to)
-}
-
 /// Reads `stat`. The name in the second field may contain any characters, parentheses included.
 fn process(stat: &str) -> Option<Process> {
     let (start, rest) = stat.rsplit_once(')')?;
@@ -271,10 +300,12 @@ fn state(thread: &Path) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// How often a thread has been given a processor.
-fn turns_of(thread: &Path) -> Option<u64> {
+/// How long a thread has had a processor, and how often.
+fn schedule_of(thread: &Path) -> Option<(Duration, u64)> {
     let stat = fs::read_to_string(thread.join("schedstat")).ok()?;
-    stat.split_whitespace().nth(2)?.parse().ok()
+    let mut fields = stat.split_whitespace();
+    let work = Duration::from_nanos(fields.next()?.parse().ok()?);
+    Some((work, fields.nth(1)?.parse().ok()?))
 }
 
 /// The time limit of the system call in which a thread waits. `None` if it has none, or it cannot be told.

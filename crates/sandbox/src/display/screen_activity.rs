@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use apprentice_protocol::Rect;
 
-use super::programs::ProgramLook;
+use super::drawn_areas::join;
+use super::own_timers::{Effects, Input, OwnTimers};
+use super::programs::{ProgramLook, Timer};
 
 /// After something was drawn, idle programs must stay idle for this long: one frame of a display, at which toolkits draw
 /// the next one.
@@ -56,6 +58,12 @@ pub(super) struct ScreenActivity {
     idle: bool,
     /// Programs with a short timer, as the last look at which all were idle told.
     timers: Vec<i32>,
+    /// The last press of a button or a key, or the last input if it pressed nothing.
+    pressed: (Input, Duration),
+    /// Timers of programs, and those that are only their own clocks.
+    own: OwnTimers,
+    /// Processor time of each thread's program, as the last look told.
+    work: BTreeMap<i32, Duration>,
     /// Programs that have had a short timer at the end of this many waits in a row.
     ticks: BTreeMap<i32, u32>,
     /// Whether programs can be watched.
@@ -78,11 +86,18 @@ impl ScreenActivity {
 
     /// Records that input was sent. Windows that changed before it no longer count.
     pub(super) fn note_input(&mut self, now: Duration) {
+        self.own.note_input(now, self.changes);
+        self.pressed = (Input::Other, now);
         self.input = now;
         self.window = None;
         self.idle = false;
         self.timers.clear();
         self.changes_at_input = self.changes;
+    }
+
+    /// Records that a button or a key was pressed.
+    pub(super) fn note_pressed(&mut self, what: Input, now: Duration) {
+        self.pressed = (what, now);
     }
 
     /// Records that a wait begins.
@@ -120,6 +135,7 @@ impl ScreenActivity {
     pub(super) fn note_look(&mut self, now: Duration, look: Option<ProgramLook>) -> Option<Vec<i32>> {
         self.watched = look.is_some();
         let look = look?;
+        self.note_ran(now, &look);
         let ran = |pid: &i32, turns: &u64| self.turns.get(pid).is_some_and(|before| before != turns);
         let fresh = |pid: &i32| !self.turns.contains_key(pid);
         let awake: BTreeSet<i32> = look
@@ -138,6 +154,7 @@ impl ScreenActivity {
         }
         self.turns = look.turns;
         self.stopped = look.stopped;
+        self.work = look.work;
         self.idle = false;
         awake
             .iter()
@@ -145,11 +162,29 @@ impl ScreenActivity {
             .then(|| self.turns.keys().filter(|pid| !self.restless.contains(pid)).copied().collect())
     }
 
-    /// Records that all programs are idle, and which of them have a short timer.
-    pub(super) fn note_idle(&mut self, mut with_short_timers: Vec<i32>) {
-        with_short_timers.retain(|pid| self.ticks.get(pid).is_none_or(|ticks| *ticks < TICKS));
-        self.idle = with_short_timers.is_empty();
-        self.timers = with_short_timers;
+    /// Records which threads have run since the last look. What was drawn until then has been recorded.
+    pub(super) fn note_ran(&mut self, now: Duration, look: &ProgramLook) {
+        self.own.judge(self.changes);
+        self.own.retain(|thread| look.work.contains_key(&thread));
+        look.ran.iter().for_each(|thread| self.own.note_ran(*thread, now));
+    }
+
+    /// Records that all programs are idle, and their short timers; `None` if one has begun to run again.
+    pub(super) fn note_idle(&mut self, timers: Option<Vec<Timer>>) {
+        let Some(timers) = timers else { return };
+        let work = |thread: i32| self.work.get(&thread).copied().unwrap_or_default();
+        self.own.note_rest(work);
+        let mut awaited = Vec::new();
+        for timer in timers {
+            let before = Effects { changes: self.changes, work: work(timer.thread) };
+            let is_own = self.own.note_waiting(timer, before, self.pressed);
+            let ticks = self.ticks.get(&timer.process).is_some_and(|ticks| *ticks >= TICKS);
+            if !is_own && !ticks && !awaited.contains(&timer.process) {
+                awaited.push(timer.process);
+            }
+        }
+        self.idle = awaited.is_empty();
+        self.timers = awaited;
     }
 
     /// The number of changes so far: it tells whether two looks fell into the same moment.
@@ -225,6 +260,7 @@ impl ScreenActivity {
     /// Records that a wait has ended. At its cap, what was still going on is remembered: programs are named, and what
     /// moved by itself is left out from now on.
     pub(super) fn note_end(&mut self, now: Duration) {
+        self.own.judge(self.changes);
         let cap = self.base() + if self.window_changed() { CAP_WINDOW } else { CAP };
         let ticks = !self.idle && now >= self.base() + TIMERS;
         let timers: Vec<i32> = if ticks { self.timers.drain(..).collect() } else { Vec::new() };
@@ -261,14 +297,6 @@ fn contains(outer: Rect, inner: Rect) -> bool {
         && inner.y >= outer.y
         && inner.x + inner.width <= outer.x + outer.width
         && inner.y + inner.height <= outer.y + outer.height
-}
-
-/// The smallest area that holds both.
-pub(super) fn join(one: Rect, other: Rect) -> Rect {
-    let (x, y) = (one.x.min(other.x), one.y.min(other.y));
-    let right = (one.x + one.width).max(other.x + other.width);
-    let bottom = (one.y + one.height).max(other.y + other.height);
-    Rect::new(x, y, right - x, bottom - y)
 }
 
 #[cfg(test)]

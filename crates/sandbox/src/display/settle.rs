@@ -8,8 +8,14 @@ use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
 
+<<<<<<< HEAD
 use super::programs::{Programs, SUPERVISOR};
 use super::screen::Focus;
+=======
+use super::own_timers::Input;
+use super::programs::{ProgramLook, Programs, SUPERVISOR};
+use super::screen::{Focus, gone};
+>>>>>>> b
 use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
 use crate::wire::DrawnSince;
 
@@ -76,9 +82,16 @@ impl Screen {
     fn watch_programs(&mut self) {
         let Some(programs) = &mut self.programs else { return };
         if let Some(idle) = self.unrest.note_look(self.clock.mono(), programs.look()) {
-            let timers = programs.with_short_timers(&idle);
+            let timers = programs.short_timers(&idle, self.clock.mono());
             self.unrest.note_idle(timers);
         }
+    }
+
+    /// Looks at what the cell's programs are doing between two waits.
+    fn look_between(&mut self) -> Option<ProgramLook> {
+        let look = self.programs.as_mut().and_then(Programs::look)?;
+        self.unrest.note_ran(self.clock.mono(), &look);
+        Some(look)
     }
 
     /// Waits until the programs have taken the input sent so far, but not longer than a person would hold on.
@@ -88,8 +101,7 @@ impl Screen {
         loop {
             stop.check()?;
             self.take_events()?;
-            let resting =
-                self.programs.as_mut().and_then(Programs::look).is_some_and(|look| look.running.is_empty());
+            let resting = self.look_between().is_some_and(|look| look.running.is_empty());
             let left = end.saturating_sub(self.clock.mono());
             if resting || left.is_zero() {
                 return Ok(());
@@ -112,7 +124,7 @@ impl Screen {
         loop {
             stop.check()?;
             self.take_events()?;
-            let Some(look) = self.programs.as_mut().and_then(Programs::look) else { return Ok(()) };
+            let Some(look) = self.look_between() else { return Ok(()) };
             let left = (begun + cap).saturating_sub(self.clock.mono());
             let is_idle = look.running.is_empty() && before.as_ref() == Some(&look.turns);
             if is_idle || left.is_zero() {
@@ -198,9 +210,20 @@ impl Screen {
         }
     }
 
-    /// Remembers that input was sent just now.
-    pub fn disturbed(&mut self) {
+    /// Remembers that input is sent now, or that something else is about to change the screen.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the display's connection is broken.
+    pub fn disturbed(&mut self) -> Result<(), DisplayError> {
+        self.take_events()?;
         self.unrest.note_input(self.clock.mono());
+        Ok(())
+    }
+
+    /// Remembers that a button or a key was pressed just now.
+    pub(super) fn pressed(&mut self, what: Input) {
+        self.unrest.note_pressed(what, self.clock.mono());
     }
 
     /// Returns the number of changes of the screen so far, and whether a window was opened or closed since the last

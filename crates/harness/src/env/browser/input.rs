@@ -17,10 +17,14 @@ const NOTCH: f64 = 100.0;
 /// Moves between two points of a drag's path. A page recognises a drag by its moves.
 const DRAG_MOVES: u32 = 6;
 
-/// So many characters of a text are sent one by one.
+/// So many characters of a short text are sent one by one: what has fields for a code, or looks things up, takes no more.
 const PACED: usize = 32;
+/// The same of a longer text, whose first keys may open the field that takes the others.
+const PACED_OF_LONG: usize = 8;
 /// Most key events that are sent ahead of the page.
 const AHEAD: usize = 128;
+/// Most events of one stroke: Shift and the key, pressed and released.
+const KEY_EVENTS: usize = 4;
 
 /// How fast a text is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,6 +297,7 @@ pub(super) async fn type_text(
     let mut ahead = Vec::new();
     let pieces = keyboard::typed(&text, modifiers);
     let last = pieces.len().saturating_sub(1);
+    let paced = if pieces.len() > 2 * PACED { PACED_OF_LONG } else { PACED };
     for (index, piece) in pieces.into_iter().enumerate() {
         // What ends a text takes what the page found for it, which comes a moment after the last character (a search while typing).
         if index == last && index > 0 && moves_on(&piece) {
@@ -306,7 +311,7 @@ pub(super) async fn type_text(
                 browser.call(&session, &InsertText { text }).await?;
             }
         }
-        if index < PACED || ahead.iter().any(leads_on) || ahead.len() >= AHEAD || pace == Pace::ByFrame {
+        if index < paced || moves_on_at_end(&ahead) || pace == Pace::ByFrame {
             strike(browser, &session, &std::mem::take(&mut ahead)).await?;
         }
         if pace == Pace::ByFrame {
@@ -327,13 +332,18 @@ fn moves_on(piece: &Typed) -> bool {
     matches!(piece, Typed::Keys(events) if events.iter().any(leads_on))
 }
 
+/// Whether the last of these keys may lead from a field to another.
+fn moves_on_at_end(events: &[DispatchKeyEvent]) -> bool {
+    events.iter().rev().take(KEY_EVENTS).any(leads_on)
+}
+
 /// Sends key events in order, without awaiting each: a page gets them as fast as it takes them.
 async fn strike(
     browser: &Browser,
     session: &Session,
     events: &[DispatchKeyEvent],
 ) -> Result<(), ActionError> {
-    browser.guard(session.call_in_order(events)).await
+    browser.guard(session.call_ahead(events, AHEAD)).await
 }
 
 fn front(browser: &Browser) -> Result<Session, ActionError> {

@@ -182,7 +182,7 @@ impl DesktopEnvironment {
         }
         let keys = keys.clone();
         let done = self.cell.on_screen(move |screen, stop| {
-            screen.disturbed();
+            screen.disturbed()?;
             let done = screen.use_pointer_holding(&keys, &steps, stop)?;
             screen.settle(stop)?;
             Ok(done)
@@ -210,7 +210,7 @@ impl DesktopEnvironment {
         let done = self.cell.on_screen(move |screen, stop| {
             let at_click = to.filter(|_| matches!(what, Pointer::Click { .. }));
             let before = if at_click.is_some() { screen.popups()? } else { Vec::new() };
-            screen.disturbed();
+            screen.disturbed()?;
             let done = screen.use_pointer(to, &what, stop)?;
             // Holding a button and moving without one are parts of a gesture: no wait in between.
             screen.settle(stop)?;
@@ -307,10 +307,7 @@ impl DesktopEnvironment {
 
     /// Records that the screen is about to change for another reason than input.
     async fn record_disturbance(&self) -> Result<(), ActionError> {
-        let noted = self.cell.on_screen(|screen, _| {
-            screen.disturbed();
-            Ok(())
-        });
+        let noted = self.cell.on_screen(|screen, _| screen.disturbed());
         Ok(noted.await?)
     }
 
@@ -323,7 +320,7 @@ impl DesktopEnvironment {
     async fn keep_down(&self, keys: Chord, down: bool) -> ActionResult {
         let done = self.cell.on_screen(move |screen, stop| {
             screen.await_focus(stop)?;
-            screen.disturbed();
+            screen.disturbed()?;
             let done = screen.keep_down(&keys, down, stop)?;
             screen.settle(stop)?;
             Ok(done)
@@ -343,7 +340,7 @@ impl DesktopEnvironment {
         let name = chord.to_string();
         let pressed = self.cell.on_screen(move |screen, stop| {
             screen.await_focus(stop)?;
-            screen.disturbed();
+            screen.disturbed()?;
             let pressed = screen.press_chord(&chord, hold, stop)?;
             screen.settle(stop)?;
             Ok(pressed)

@@ -13,7 +13,7 @@ impl DesktopEnvironment {
         self.cell.on_screen(|screen, stop| screen.await_focus(stop)).await?;
         let to = self.taken_now(&text).await?;
         let typed = self.cell.on_screen(move |screen, stop| {
-            screen.disturbed();
+            screen.disturbed()?;
             let untypable = screen.type_text(&text, to, stop)?;
             screen.settle(stop)?;
             Ok(untypable)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use apprentice_protocol::Rect;
 
 use super::ScreenActivity;
-use crate::display::programs::ProgramLook;
+use crate::display::programs::{ProgramLook, Timer};
 
 fn ms(number: u64) -> Duration {
     Duration::from_millis(number)
@@ -15,13 +15,15 @@ fn ms(number: u64) -> Duration {
 fn look(running: &[i32], turns: &[(i32, u64)]) -> Option<ProgramLook> {
     let running = running.iter().map(|pid| (*pid, format!("p{pid}"))).collect();
     let turns = turns.iter().copied().collect::<BTreeMap<_, _>>();
-    Some(ProgramLook { running, turns, stopped: BTreeMap::new() })
+    let work = turns.keys().map(|pid| (*pid, Duration::ZERO)).collect();
+    Some(ProgramLook { running, turns, work, ..ProgramLook::default() })
 }
 
 /// A look at which everybody rests.
 fn rest(activity: &mut ScreenActivity, now: u64, turns: &[(i32, u64)], timer: bool) {
     if activity.note_look(ms(now), look(&[], turns)).is_some() {
-        activity.note_idle(if timer { vec![5] } else { Vec::new() });
+        let timer = timer.then_some(Timer { process: 5, thread: 5, due: ms(now + 300) });
+        activity.note_idle(Some(timer.into_iter().collect()));
     }
 }
 
