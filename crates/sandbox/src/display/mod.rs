@@ -15,6 +15,7 @@ mod programs;
 mod screen;
 mod screen_activity;
 mod settle;
+mod stacking;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -37,6 +38,7 @@ pub use pointer::Pointer;
 pub use popups::{Popup, was_closed};
 use programs::Programs;
 pub use screen::Screen;
+pub use stacking::Hit;
 
 /// A job that has made no step for this long waits for a display that does not answer.
 const STUCK: Duration = Duration::from_secs(15);
