@@ -29,6 +29,10 @@ bench:
 widgets *args:
     scripts/conformance/widgets {{args}}
 
+# Has desktops use other people's programs, and prints what was listed, hit, typed and covered: `just programs lane`, `just programs kcalc`.
+programs *args:
+    scripts/conformance/programs target/debug/apprentice {{args}}
+
 # Measures a helpful, a useless and a harmful skill with a model that is served already: `just planted-skills MODEL URL OUT`.
 planted-skills *args:
     scripts/conformance/planted-skills {{args}}

@@ -34,11 +34,13 @@ pub enum DetailKind {
     SelectionStart,
     /// What stands in the row of a control of which there are several alike.
     Row,
+    /// The window that lies over all of this one.
+    CoveredBy,
 }
 
 impl DetailKind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Formula,
         Self::Comment,
         Self::Bold,
@@ -49,6 +51,7 @@ impl DetailKind {
         Self::SelectedText,
         Self::SelectionStart,
         Self::Row,
+        Self::CoveredBy,
     ];
 
     /// The word for it in a list of elements.
@@ -64,6 +67,7 @@ impl DetailKind {
             Self::SelectedText => "selected text",
             Self::SelectionStart => "from",
             Self::Row => "of",
+            Self::CoveredBy => "covered by",
         }
     }
 }

@@ -191,7 +191,8 @@ impl Cell {
     ///
     /// Fails if the node is gone or its program does not answer in time, or if the cell is lost.
     pub async fn node(&self, node: &NodeRef) -> Result<NodeFacts, MachineError> {
-        match self.client.ask(Operation::Node { node: node.clone() }, Vec::new()).await?.head {
+        let windows = self.machine.drawn_windows().await?;
+        match self.client.ask(Operation::Node { node: node.clone(), windows }, Vec::new()).await?.head {
             Reply::Node(facts) => Ok(facts),
             _ => Err(machine::unexpected_reply()),
         }

@@ -289,8 +289,28 @@ fn environment(home: &str, runtime: &str, programs: &[&str]) -> Vec<(&'static st
         ("GNOME_ACCESSIBILITY", "1"),
         ("ACCESSIBILITY_ENABLED", "1"),
         ("SAL_USE_VCLPLUGIN", "gtk3"),
+        // Firefox and Thunderbird take a new user namespace for the leave to make all others, and start no process of a page where they
+        // get no new one for IPC.
+        ("MOZ_ASSUME_USER_NS", "0"),
     ];
-    fixed.map(|(name, value)| (name, value.to_owned())).to_vec()
+    let java =
+        [JAVA_BRIDGE, JAVA_LIBRARY].iter().all(|part| part.iter().any(|place| Path::new(place).exists()));
+    let java = java.then(|| ("JAVA_TOOL_OPTIONS", java_options()));
+    fixed.map(|(name, value)| (name, value.to_owned())).into_iter().chain(java).collect()
+}
+
+/// The bridge by which programs in Java list their elements, and the library that it loads. With one alone such programs do not start.
+const JAVA_BRIDGE: &[&str] = &["/usr/share/java/java-atk-wrapper.jar"];
+const JAVA_LIBRARY: &[&str] = &[
+    "/usr/lib/x86_64-linux-gnu/jni/libatk-wrapper.so",
+    "/usr/lib/aarch64-linux-gnu/jni/libatk-wrapper.so",
+    "/usr/lib/jni/libatk-wrapper.so",
+];
+
+/// Options by which each program in Java loads the bridge, which is on nobody's class path.
+fn java_options() -> String {
+    let (bridge, class) = (JAVA_BRIDGE[0], "org.GNOME.Accessibility.AtkWrapper");
+    format!("-Xbootclasspath/a:{bridge} -Djavax.accessibility.assistive_technologies={class}")
 }
 
 /// The host's user ids that the cells below a state folder run as, by their folders' names.
@@ -349,6 +369,7 @@ mod tests {
     fn the_environment_is_a_written_list() {
         let names: Vec<&str> =
             environment("/home/user", "/run", &["/bin"]).iter().map(|(name, _)| *name).collect();
-        insta::assert_snapshot!(names.join(" "), @"HOME XDG_RUNTIME_DIR USER LOGNAME SHELL PATH LANG TZ TERM XDG_SESSION_TYPE GDK_BACKEND GTK_MODULES QT_ACCESSIBILITY QT_LINUX_ACCESSIBILITY_ALWAYS_ON GNOME_ACCESSIBILITY ACCESSIBILITY_ENABLED SAL_USE_VCLPLUGIN");
+        let names: Vec<&str> = names.into_iter().filter(|name| *name != "JAVA_TOOL_OPTIONS").collect();
+        insta::assert_snapshot!(names.join(" "), @"HOME XDG_RUNTIME_DIR USER LOGNAME SHELL PATH LANG TZ TERM XDG_SESSION_TYPE GDK_BACKEND GTK_MODULES QT_ACCESSIBILITY QT_LINUX_ACCESSIBILITY_ALWAYS_ON GNOME_ACCESSIBILITY ACCESSIBILITY_ENABLED SAL_USE_VCLPLUGIN MOZ_ASSUME_USER_NS");
     }
 }

@@ -20,7 +20,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::display::Display;
 use super::supervisor_client::SupervisorClient;
-use super::wire::{Drawn, Frame, Operation, Program, Reply};
+use super::wire::{Drawn, DrawnWindows, Frame, Operation, Program, Reply};
 
 /// A connection to a port inside a cell: a socket of the cell's network namespace, held by this process.
 pub use tokio::net::TcpStream as CellStream;
@@ -91,16 +91,28 @@ impl CellMachine {
         let whole = View::whole(screen).region;
         // A request that was dropped or failed may have taken areas along, and two at a time take each other's.
         let told = self.areas_told.swap(false, Ordering::AcqRel);
-        let since = display.run(|screen, _| screen.take_drawn()).await;
-        let since = since.map_err(|error| MachineError::Lost(error.to_string()))?;
+        let read = display.run(|screen, _| Ok((screen.take_drawn()?, screen.drawn_windows()?))).await;
+        let (since, windows) = read.map_err(|error| MachineError::Lost(error.to_string()))?;
         let drawn = Drawn { screen: whole, since: told.then_some(since) };
-        let tree = self.ask_tree(budget, Some(drawn)).await?;
+        let tree = self.ask_tree(budget, Some(drawn), windows).await?;
         self.areas_told.store(true, Ordering::Release);
         Ok(tree)
     }
 
-    async fn ask_tree(&self, budget: &TreeBudget, drawn: Option<Drawn>) -> Result<UiTree, MachineError> {
-        match self.ask(Operation::Tree { budget: *budget, drawn }).await?.head {
+    /// The windows on the display.
+    pub(super) async fn drawn_windows(&self) -> Result<DrawnWindows, MachineError> {
+        let display = self.display(Capability::Tree)?;
+        let read = display.run(|screen, _| screen.drawn_windows()).await;
+        read.map_err(|error| MachineError::Lost(error.to_string()))
+    }
+
+    async fn ask_tree(
+        &self,
+        budget: &TreeBudget,
+        drawn: Option<Drawn>,
+        windows: DrawnWindows,
+    ) -> Result<UiTree, MachineError> {
+        match self.ask(Operation::Tree { budget: *budget, drawn, windows }).await?.head {
             Reply::Tree(tree) => Ok(tree),
             _ => Err(unexpected_reply()),
         }
@@ -236,8 +248,8 @@ impl Machine for CellMachine {
 
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
-            self.display(Capability::Tree)?;
-            self.ask_tree(budget, None).await
+            let windows = self.drawn_windows().await?;
+            self.ask_tree(budget, None, windows).await
         })
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use apprentice_protocol::RootFolder;
 
 use super::home;
+use super::package_settings;
 use super::program_search::find;
 
 /// The user id inside.
@@ -31,7 +32,8 @@ const WRITABLE: [(&str, &str); 5] = [
     ("run", RUNTIME),
 ];
 
-/// Entries of the host's `/etc` that the cell sees: what programs need, and no file that may hold a secret.
+/// Entries of the host's `/etc` that the cell sees: what programs need, and no file that may hold a secret. Those of other programs are
+/// [found](package_settings::names).
 const ETC: &[&str] = &[
     "ImageMagick-6",
     "X11",
@@ -117,7 +119,10 @@ pub(super) fn mounts(folder: &Path, shared_memory: u64, folders: &[RootFolder]) 
             Err(_) => add(&["--ro-bind-try", &place, &place]),
         }
     }
-    for name in ETC {
+    let brought = package_settings::names().iter().map(String::as_str);
+    // A folder of which a part is listed is not shown whole.
+    let brought = brought.filter(|name| !ETC.iter().any(|shown| shown.split('/').next() == Some(*name)));
+    for name in ETC.iter().copied().chain(brought) {
         let place = format!("/etc/{name}");
         add(&["--ro-bind-try", &place, &place]);
     }

@@ -70,11 +70,11 @@ pub(super) enum Operation {
     /// Cancels an earlier request. Gets no reply itself.
     Cancel { request: u64 },
     /// Reads the interface tree: each node anew, or what may have changed since the last such request.
-    Tree { budget: TreeBudget, drawn: Option<Drawn> },
+    Tree { budget: TreeBudget, drawn: Option<Drawn>, windows: DrawnWindows },
     /// Writes the interface as an XML document, which comes in the reply's body.
     Document,
     /// Reads the current facts about a node.
-    Node { node: NodeRef },
+    Node { node: NodeRef, windows: DrawnWindows },
     /// Performs a node's default action.
     Press { node: NodeRef },
     /// Chooses an option of a list box.
@@ -128,6 +128,30 @@ pub(super) struct DrawnSince {
     pub(super) changed: Vec<Rect>,
     /// Areas that were drawn on, perhaps with what they had shown before.
     pub(super) touched: Vec<Rect>,
+}
+
+/// The windows on the display, as the display server tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DrawnWindows {
+    /// Those that the window manager lists, front to back.
+    pub(super) listed: Vec<TopLevel>,
+    /// The areas of open menus and lists, which belong to no window manager.
+    pub(super) popups: Vec<Rect>,
+}
+
+/// A window that the window manager lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TopLevel {
+    /// Its number on the display.
+    pub(super) id: u32,
+    /// The process that it belongs to, where it says so.
+    pub(super) pid: Option<u32>,
+    pub(super) title: String,
+    /// Its place on the screen, without the frame around it.
+    pub(super) bounds: Rect,
+    pub(super) active: bool,
+    /// Whether it blocks the rest of its program.
+    pub(super) modal: bool,
 }
 
 /// The desktop configuration of a cell.
@@ -233,6 +257,10 @@ pub struct NodeFacts {
     pub bounds: Option<Rect>,
     /// Whether it has an action of its own.
     pub pressable: bool,
+    /// What it shows besides its name, such as the chosen option of a closed list.
+    pub value: Option<String>,
+    /// The number on the display of the window that holds it, where that is known.
+    pub window: Option<u32>,
 }
 
 /// Why a request failed: [`MachineError`] in serialized form.

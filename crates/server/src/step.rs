@@ -113,6 +113,9 @@ pub struct StepReply {
     pub tabs: Vec<Tab>,
     /// Text of an open page dialog (browser worlds).
     pub dialog: Option<String>,
+    /// What is to be known about what was observed, in sentences: a program that is still at work, a window that lists nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -228,6 +231,7 @@ pub(crate) fn reply(reports: Vec<ActReport>, observed: Observation, screen: Opti
         windows: observed.windows,
         tabs: observed.tabs,
         dialog: observed.dialog,
+        remarks: observed.remarks,
     }
 }
 

@@ -93,7 +93,7 @@ async fn a_window_behind_a_dialog_is_named_and_not_listed() {
     let seen = until(&mut world, "the greeting", |seen| find(seen, "dialog", "Welcome").is_some()).await;
     let tree = seen.tree.as_ref().expect("a tree");
     let list = view_text(None, tree, &View::whole(Size::new(1280, 800)));
-    assert!(list.contains("window \"HomeBank\"") && list.contains("[behind"), "{list}");
+    assert!(list.contains("window \"HomeBank\"") && list.contains("[not in front"), "{list}");
     assert!(!list.contains("Transactions"), "its menus cannot be used: {list}");
     close(world).await;
 }

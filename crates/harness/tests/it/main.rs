@@ -31,6 +31,7 @@ mod model;
 mod monitors;
 mod network;
 mod offices;
+mod programs;
 mod scene;
 #[path = "../../../models/tests/it/server.rs"]
 #[expect(dead_code, reason = "the tests of `models` use all of it")]

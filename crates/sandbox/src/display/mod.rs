@@ -17,6 +17,7 @@ mod screen;
 mod screen_activity;
 mod settle;
 mod sole_window;
+mod stacking;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -40,6 +41,7 @@ pub use popups::{Popup, was_closed};
 use programs::Programs;
 pub use screen::Screen;
 pub use sole_window::SoleWindow;
+pub use stacking::Hit;
 
 /// A job that has made no step for this long waits for a display that does not answer.
 const STUCK: Duration = Duration::from_secs(15);

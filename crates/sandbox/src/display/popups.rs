@@ -1,11 +1,12 @@
 //! Windows that belong to no window manager: open menus and lists of suggestions. A click outside of one closes it, and
 //! often does nothing else.
 
-use apprentice_protocol::{Rect, ScreenPoint};
+use apprentice_protocol::{Rect, ScreenPoint, Window};
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt, MapState, WindowClass};
 
 use super::DisplayError;
 use super::screen::{Screen, gone};
+use crate::wire::{DrawnWindows, TopLevel};
 
 /// A smaller window is none that a person uses.
 const SMALLEST: u16 = 8;
@@ -35,6 +36,19 @@ impl Screen {
     /// Fails if the display's connection is broken. A window that closes meanwhile is left out.
     pub fn popup_areas(&mut self) -> Result<Vec<Rect>, DisplayError> {
         Ok(self.shown_popups()?.into_iter().map(|(popup, _)| popup.bounds).collect())
+    }
+
+    /// The windows that the window manager lists, and the areas of others.
+    pub(crate) fn drawn_windows(&mut self) -> Result<DrawnWindows, DisplayError> {
+        let mut listed = Vec::new();
+        for window in self.windows()? {
+            let Some(id) = number(&window) else { continue };
+            let states = self.numbers(id, self.atoms._NET_WM_STATE, AtomEnum::ATOM.into())?;
+            let Window { title, bounds, active, pid, .. } = window;
+            let modal = states.contains(&self.atoms._NET_WM_STATE_MODAL);
+            listed.push(TopLevel { id, pid, title, bounds, active, modal });
+        }
+        Ok(DrawnWindows { listed, popups: self.popup_areas()? })
     }
 
     /// Windows that belong to no window manager, and whether each is a menu or a list.
@@ -77,6 +91,11 @@ impl Screen {
         }
         Ok(popups)
     }
+}
+
+/// The number of a window on the display.
+pub(super) fn number(window: &Window) -> Option<u32> {
+    u32::from_str_radix(window.id.strip_prefix("0x")?, 16).ok()
 }
 
 /// Returns whether a click at a point closed a menu or a list that it did not hit, and opened no other.

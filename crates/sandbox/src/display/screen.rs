@@ -29,6 +29,8 @@ x11rb::atom_manager! {
         _NET_CLIENT_LIST_STACKING,
         _NET_WM_NAME,
         _NET_WM_PID,
+        _NET_WM_STATE,
+        _NET_WM_STATE_MODAL,
         _NET_WM_WINDOW_TYPE,
         _NET_WM_WINDOW_TYPE_DND,
         _NET_WM_WINDOW_TYPE_NOTIFICATION,
@@ -271,7 +273,7 @@ impl Screen {
         }))
     }
 
-    fn numbers(&self, window: u32, name: u32, kind: u32) -> Result<Vec<u32>, DisplayError> {
+    pub(super) fn numbers(&self, window: u32, name: u32, kind: u32) -> Result<Vec<u32>, DisplayError> {
         let property = self.connection.get_property(false, window, name, kind, 0, 4096)?;
         let property = gone(property.reply())?;
         Ok(property.and_then(|property| property.value32().map(Iterator::collect)).unwrap_or_default())

@@ -238,7 +238,7 @@ impl Screen {
     }
 
     /// Processes the display's pending events, and returns their number.
-    fn take_events(&mut self) -> Result<usize, DisplayError> {
+    pub(super) fn take_events(&mut self) -> Result<usize, DisplayError> {
         self.beats.note();
         let (mut drawn, mut count) = (false, 0);
         while let Some(event) = self.connection.poll_for_event()? {

@@ -2,7 +2,7 @@
 //! A check box of a list gets its place, too: GTK says that it has no width. What a name says besides, and changes by itself, goes.
 //! Pure.
 
-use apprentice_protocol::{Rect, UiNode};
+use apprentice_protocol::{Rect, State, UiNode};
 
 /// Roles of fields that a label stands beside.
 const FIELDS: &[&str] = &["textbox", "combobox", "spinbutton", "slider"];
@@ -49,6 +49,10 @@ pub(super) fn name_nameless(nodes: &mut [UiNode]) {
             } else if let Some(name) = name_before(nodes, index) {
                 nodes[index].name = name;
             }
+        } else if role == "button" {
+            if let Some(name) = only_text_within(nodes, index) {
+                nodes[index].name = name;
+            }
         } else if FIELDS.contains(&role)
             && let Some(own) = nodes[index].bounds
             && let Some(name) = label_beside(nodes, index, own)
@@ -56,6 +60,15 @@ pub(super) fn name_nameless(nodes: &mut [UiNode]) {
             nodes[index].name = name;
         }
     }
+}
+
+/// What the one text in a button says, as GTK 4 gives a label to the text alone.
+fn only_text_within(nodes: &[UiNode], index: usize) -> Option<String> {
+    let within = || nodes.iter().enumerate().skip(index + 1).take_while(|(at, _)| holds(nodes, index, *at));
+    let is_known = |node: &UiNode| !node.name.is_empty() && !node.is(State::Hidden);
+    let mut named = within().filter(|(_, node)| is_known(node)).map(|(_, node)| node);
+    let text = named.next().filter(|node| node.role.as_str() == "text")?;
+    named.next().is_none().then(|| text.name.clone())
 }
 
 /// What the row of a check box says of it.

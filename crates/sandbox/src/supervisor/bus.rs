@@ -8,8 +8,9 @@ use atspi::Role as BusRole;
 use atspi::zbus::Connection;
 
 use super::node::Address;
+use super::open_menus::OpenMenus;
 use super::peers::Peers;
-use super::tree_memory::TreeMemory;
+use super::tree_memory::{Program, TreeMemory};
 use crate::wire::OperationError;
 
 /// The cell's accessibility bus, once it is connected.
@@ -17,6 +18,10 @@ use crate::wire::OperationError;
 pub(super) struct Bus {
     peers: RefCell<Option<Peers>>,
     pub(super) refs: RefCell<Refs>,
+    /// Menus that no list of children holds.
+    pub(super) open_menus: OpenMenus,
+    /// The programs of the last walk, by their bus names.
+    pub(super) programs: RefCell<HashMap<String, Program>>,
     /// What the last walk of a view read.
     pub(super) memory: RefCell<TreeMemory>,
     /// Number of walks that use the memory.
@@ -26,6 +31,9 @@ pub(super) struct Bus {
 impl Bus {
     /// Uses this connection from now on.
     pub(super) fn attach(&self, connection: Option<Connection>) {
+        if let Some(bus) = &connection {
+            self.open_menus.listen(bus.clone());
+        }
         *self.peers.borrow_mut() = connection.map(Peers::new);
     }
 
@@ -46,6 +54,23 @@ impl Bus {
     }
 }
 
+/// What was seen of an element's place when it was last listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SeenPlace {
+    /// Whether it was an option of a closed list.
+    pub(super) closed: bool,
+    /// How far from where it is told it was drawn.
+    pub(super) shift: (i32, i32),
+}
+
+impl SeenPlace {
+    /// Where something is drawn that is told to lie elsewhere.
+    pub(super) fn shifted(self, told: Rect) -> Rect {
+        let (dx, dy) = self.shift;
+        Rect { x: told.x.saturating_add(dx), y: told.y.saturating_add(dy), ..told }
+    }
+}
+
 /// References given out during the life of the cell.
 #[derive(Default)]
 pub(super) struct Refs {
@@ -59,6 +84,12 @@ pub(super) struct Refs {
     cells: HashMap<(Address, String), u64>,
     /// The reference that stood last in each place of a window.
     paths: HashMap<u64, u64>,
+    /// What was found at an address when it was last given a reference.
+    kinds: HashMap<Address, BusRole>,
+    /// The window that each reference lay in when it was last seen.
+    windows: HashMap<u64, Address>,
+    /// What was seen of their places.
+    seen: HashMap<u64, SeenPlace>,
     /// Where check boxes of lists stood in the last tree: they say that they have no width.
     places: HashMap<NodeRef, Rect>,
     /// What each reference named when it was last seen, and which reference last named that.
@@ -68,6 +99,16 @@ pub(super) struct Refs {
 }
 
 impl Refs {
+    /// Forgets an address where something of another role stands now: its reference named a thing that is gone.
+    pub(super) fn forget_other(&mut self, address: &Address, role: BusRole) {
+        let before = self.kinds.insert(address.clone(), role);
+        if before.is_some_and(|before| before != role)
+            && let Some(number) = self.given.remove(address)
+        {
+            self.known.remove(&number);
+        }
+    }
+
     /// Returns the reference of an address, the same one each time.
     pub(super) fn give(&mut self, address: &Address) -> NodeRef {
         let number = self.given.get(address).copied().unwrap_or_else(|| {
@@ -124,6 +165,23 @@ impl Refs {
         (place.y == reported.y && place.height == reported.height).then_some(place)
     }
 
+    /// Records what window an element lies in, and what was seen of its place.
+    pub(super) fn set_window(&mut self, node: &NodeRef, window: &Address, seen: SeenPlace) {
+        let Some(number) = number(node) else { return };
+        self.windows.insert(number, window.clone());
+        self.seen.insert(number, seen);
+    }
+
+    /// The window that an element lay in when it was last seen.
+    pub(super) fn window(&self, node: &NodeRef) -> Option<&Address> {
+        self.windows.get(&number(node)?)
+    }
+
+    /// What was seen of an element's place.
+    pub(super) fn seen_place(&self, node: &NodeRef) -> SeenPlace {
+        number(node).and_then(|number| self.seen.get(&number)).copied().unwrap_or_default()
+    }
+
     /// Lets another object stand for the same element.
     pub(super) fn replace(&mut self, node: &NodeRef, address: &Address) {
         if let Some(number) = number(node) {
@@ -177,6 +235,7 @@ mod tests {
     use std::collections::HashSet;
 
     use apprentice_protocol::NodeRef;
+    use atspi::Role;
 
     use super::super::node::Address;
     use super::Refs;
@@ -206,6 +265,14 @@ mod tests {
         let again = refs.give(&address("/d"));
         refs.label(&again, "button \"OK\"".into());
         assert_eq!(refs.successor(&first), Some(("button \"OK\"", again)));
+        let menu = address("/menu");
+        refs.forget_other(&menu, Role::MenuItem);
+        let item = refs.give(&menu);
+        refs.forget_other(&menu, Role::MenuItem);
+        assert_eq!(refs.give(&menu), item);
+        refs.forget_other(&menu, Role::ColumnHeader);
+        assert_ne!(refs.give(&menu), item, "something else has its address now");
+        assert_eq!(refs.find(&item), None);
         for unknown in ["n99", "n", "", "1", "n-1", "nn1"] {
             assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");
         }

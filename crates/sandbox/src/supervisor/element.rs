@@ -6,13 +6,14 @@ use atspi::{Role as BusRole, State as BusState};
 use super::bus::Bus;
 use super::cells::cell_at;
 use super::node::{
-    ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children, extents,
-    name, property, states_on_screen,
+    self, ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children,
+    extents, name, property, states_on_screen,
 };
 use super::peers::Peers;
-use super::tree_memory::TablePlace;
+use super::top_levels::{self, Placement, ToldWindow, is_drawn_apart};
+use super::tree_memory::{Program, TablePlace};
 use crate::elements;
-use crate::wire::{NodeFacts, OperationError};
+use crate::wire::{DrawnWindows, NodeFacts, OperationError};
 
 /// Most nodes searched for an option.
 const OPTION_LIMIT: usize = 500;
@@ -58,7 +59,11 @@ impl Bus {
     }
 
     /// Reads the current facts about a node.
-    pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, OperationError> {
+    pub(super) async fn facts(
+        &self,
+        node: &NodeRef,
+        windows: &DrawnWindows,
+    ) -> Result<NodeFacts, OperationError> {
         let (bus, at) = self.address(node)?;
         let at = self.living(&bus, node, at).await;
         let asked = async { tokio::try_join!(name(&bus, &at), bus_role(&bus, &at), bus_states(&bus, &at)) };
@@ -74,8 +79,12 @@ impl Bus {
         let in_list = bus_role == BusRole::TableCell
             && self.refs.borrow().roles.get(&at).is_some_and(|role| *role == BusRole::CheckBox);
         let bus_role = if in_list { BusRole::CheckBox } else { bus_role };
-        let bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
-        let states = elements::states(bus_role, bus_states);
+        let mut bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
+        let program = self.programs.borrow().get(&at.name).copied().unwrap_or_default();
+        if program.tells_from_corner {
+            bus_states = node::states_where_drawn(&bus, &at, bus_states).await;
+        }
+        let mut states = elements::states(bus_role, bus_states);
         let bounds = if states.contains(&State::Hidden) { None } else { bounds(&bus, &at).await };
         let bounds = match bounds {
             None if in_list => {
@@ -85,7 +94,19 @@ impl Bus {
             bounds => bounds,
         };
         let lower = self.refs.borrow().vertical_correction(&at);
-        let bounds = bounds.map(|bounds| Rect { y: bounds.y.saturating_add(lower), ..bounds });
+        let seen = self.refs.borrow().seen_place(node);
+        let (window, placement) = self.window_of(&bus, node, program, windows).await;
+        let bounds = bounds
+            .map(|bounds| placement.apply(Rect { y: bounds.y.saturating_add(lower), ..bounds }))
+            .map(|bounds| seen.shifted(bounds))
+            .filter(|bounds| !seen.closed || is_drawn_apart(*bounds, &windows.popups));
+        if bounds.is_none() && seen.closed {
+            states.insert(State::Hidden);
+        }
+        let value = match bus_role {
+            BusRole::ComboBox => shown_option(&bus, &at, program, &name).await,
+            _ => None,
+        };
         let actions: i32 = property(&bus, &at, ACTION, "NActions").await.unwrap_or(0);
         Ok(NodeFacts {
             role: elements::role(bus_role, &name, bus_states),
@@ -93,7 +114,36 @@ impl Bus {
             states: states.into_iter().collect(),
             bounds,
             pressable: actions > 0,
+            value,
+            window,
         })
+    }
+
+    /// The number on the display of the window that held an element when it was last seen, and how places in it become places on the
+    /// screen.
+    async fn window_of(
+        &self,
+        bus: &Peers,
+        node: &NodeRef,
+        program: Program,
+        windows: &DrawnWindows,
+    ) -> (Option<u32>, Placement) {
+        let Some(window) = self.refs.borrow().window(node).cloned() else {
+            return (None, program.placement);
+        };
+        let asked = tokio::join!(name(bus, &window), extents(bus, &window), bus_states(bus, &window));
+        let (Ok(title), bounds, Ok(states)) = asked else { return (None, program.placement) };
+        let told = ToldWindow {
+            pid: program.pid,
+            title: &title,
+            bounds,
+            active: states.contains(BusState::Active),
+            from_corner: program.tells_from_corner,
+        };
+        match top_levels::find(told, windows) {
+            Some(drawn) => (Some(drawn.id), top_levels::placement(told, drawn.bounds)),
+            None => (None, program.placement),
+        }
     }
 
     /// Performs the node's first action.
@@ -140,6 +190,14 @@ impl Bus {
         names.truncate(30);
         let why = format!("it has no option {option:?}; it has: {}", names.join(", "));
         Err(OperationError::refused(format!("element {node}"), &why))
+    }
+}
+
+/// What a closed list box shows. Qt tells the chosen option as the name.
+async fn shown_option(bus: &Peers, at: &Address, program: Program, name: &str) -> Option<String> {
+    match program.places_closed_lists {
+        true => Some(name.to_owned()),
+        false => node::value(bus, at, BusRole::ComboBox).await,
     }
 }
 

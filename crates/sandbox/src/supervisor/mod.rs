@@ -15,12 +15,16 @@ mod enter;
 mod file;
 mod node;
 mod node_reading;
+mod open_menus;
 mod peers;
+mod placed_windows;
 mod process;
 mod process_table;
 mod question;
 mod role;
 mod seccomp;
+mod top_levels;
+mod tree_building;
 mod tree_memory;
 mod tree_walk;
 mod unmapped;
@@ -203,10 +207,10 @@ impl Supervisor {
             Operation::Launch(program) => self.launch(&program),
             Operation::Wait { child } => self.processes.wait(child).await,
             Operation::Kill { child } => self.processes.kill(child),
-            Operation::Tree { budget, drawn } => {
+            Operation::Tree { budget, drawn, windows } => {
                 let tree = match drawn {
-                    Some(drawn) => self.bus.walk_again(&budget, &drawn).await,
-                    None => self.bus.walk(&budget).await,
+                    Some(drawn) => self.bus.walk_again(&budget, &drawn, &windows).await,
+                    None => self.bus.walk(&budget, &windows).await,
                 };
                 tree.map(|mut tree| {
                     tree.bound_texts();
@@ -217,8 +221,8 @@ impl Supervisor {
                 let document = self.bus.document().await?;
                 Ok(Frame { head: Reply::Done, body: document.into_bytes(), descriptors: Vec::new() })
             }
-            Operation::Node { node } => {
-                self.bus.facts(&node).await.map(|facts| Frame::plain(Reply::Node(facts)))
+            Operation::Node { node, windows } => {
+                self.bus.facts(&node, &windows).await.map(|facts| Frame::plain(Reply::Node(facts)))
             }
             Operation::Press { node } => self.bus.press(&node).await.map(|()| Frame::plain(Reply::Done)),
             Operation::Choose { node, option } => {

@@ -170,6 +170,17 @@ pub(super) async fn states_on_screen(
     states
 }
 
+/// Adds the showing state to what is visible and has a size: GTK 4 sets it on windows alone.
+pub(super) async fn states_where_drawn(bus: &Peers, at: &Address, mut states: StateSet) -> StateSet {
+    if states.contains(BusState::Visible)
+        && !states.contains(BusState::Showing)
+        && extents(bus, at).await.is_some_and(|extents| extents.width > 0 && extents.height > 0)
+    {
+        states.insert(BusState::Showing);
+    }
+    states
+}
+
 /// Reads the text or number of an object that has one. [`OBJECT`] stands for each element embedded in the text.
 pub(super) async fn value(bus: &Peers, at: &Address, of: BusRole) -> Option<String> {
     if role::has_text(of) {
@@ -194,14 +205,23 @@ pub(super) async fn value(bus: &Peers, at: &Address, of: BusRole) -> Option<Stri
 
 /// Reads what a closed list shows: the name of its chosen option, or else its text.
 async fn chosen(bus: &Peers, at: &Address) -> Option<String> {
-    let option: Result<Reference, NodeError> = call(bus, at, SELECTION, "GetSelectedChild", &(0i32,)).await;
-    if let Some(option) = option.ok().and_then(Address::of)
-        && let Ok(name) = name(bus, &option).await
-        && !name.is_empty()
+    if let Some(name) = selected_below(bus, at).await {
+        return Some(name);
+    }
+    // Gecko's list box holds a list that knows.
+    if let Some(list) = children(bus, at).await.unwrap_or_default().first()
+        && let Some(name) = selected_below(bus, list).await
     {
         return Some(name);
     }
     text(bus, at, TEXT_LIMIT).await.filter(|text| !text.trim().is_empty() && !text.contains(OBJECT))
+}
+
+/// The name of the first selected child.
+async fn selected_below(bus: &Peers, at: &Address) -> Option<String> {
+    let option: Result<Reference, NodeError> = call(bus, at, SELECTION, "GetSelectedChild", &(0i32,)).await;
+    let name = name(bus, &option.ok().and_then(Address::of)?).await.ok()?;
+    (!name.is_empty()).then_some(name)
 }
 
 /// Reads the first `count` characters of the text, or all of it if `count` is negative. [`OBJECT`] stands for each

@@ -42,6 +42,8 @@ pub(super) struct KnownProperties {
     pub(super) has_plain_cells: bool,
     /// Whether its program tells formulas and formats.
     pub(super) has_details: bool,
+    /// Whether its program says of windows alone that they show.
+    pub(super) shows_silently: bool,
     /// The cells of a table that are as they were.
     pub(super) cells: Option<KnownCells>,
 }
@@ -55,8 +57,12 @@ pub(super) async fn read(bus: &Peers, at: &Address, known: KnownProperties) -> R
         }
     };
     let (name, role, states) = tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
+    let name = if known.shows_silently { without_type(name) } else { name };
     let is_pane = known.has_details && role == BusRole::Panel;
     let mut states = living_states(bus, at, role, states, is_pane).await?;
+    if known.shows_silently {
+        states = node::states_where_drawn(bus, at, states).await;
+    }
     let showing = states.contains(BusState::Showing);
     let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
@@ -97,6 +103,19 @@ pub(super) async fn read(bus: &Peers, at: &Address, known: KnownProperties) -> R
         explain(bus, at, known.has_plain_cells, &mut read).await;
     }
     Ok(read)
+}
+
+/// A name as GTK 4 gives it, without what nobody sees: it names what has no name by its type, and says a label twice.
+fn without_type(name: String) -> String {
+    let is_type = ["Gtk", "Adw"].iter().any(|kind| {
+        let rest = name.strip_prefix(kind).unwrap_or_default();
+        rest.starts_with(|letter: char| letter.is_ascii_uppercase()) && !rest.contains(' ')
+    });
+    match name.split_at_checked(name.len() / 2) {
+        _ if is_type => String::new(),
+        Some((once, again)) if again.strip_prefix(' ').is_some_and(|again| once == again) => once.to_owned(),
+        _ => name,
+    }
 }
 
 /// The states of an element that is there. One that says it is gone may still hold what shows, if it is a pane.
@@ -200,4 +219,26 @@ async fn is_closed(bus: &Peers, role: BusRole, items: &[Address]) -> bool {
         states.contains(BusState::Showing)
     });
     !futures_util::future::join_all(shows).await.contains(&true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_type;
+
+    #[test]
+    fn a_type_is_no_name_and_a_label_is_said_once() {
+        let cases = [
+            ("GtkMenuButton", ""),
+            ("AdwHeaderBar", ""),
+            ("Gtk Settings", "Gtk Settings"),
+            ("7 7", "7"),
+            ("mod mod", "mod"),
+            ("77", "77"),
+            ("Save as", "Save as"),
+            ("× ×", "×"),
+        ];
+        for (told, expected) in cases {
+            assert_eq!(without_type(told.to_owned()), expected, "{told}");
+        }
+    }
 }

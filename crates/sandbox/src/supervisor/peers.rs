@@ -61,6 +61,19 @@ impl Peers {
         Some((program.name.clone(), connection))
     }
 
+    /// The process of a program, as the bus tells.
+    pub(super) async fn process(&self, program: &Address) -> Option<u32> {
+        let name = (program.name.as_str(),);
+        let asked = self.bus.call_method(
+            Some("org.freedesktop.DBus"),
+            "/org/freedesktop/DBus",
+            Some("org.freedesktop.DBus"),
+            "GetConnectionUnixProcessID",
+            &name,
+        );
+        tokio::time::timeout(CALL, asked).await.ok()?.ok()?.body().deserialize().ok()
+    }
+
     /// Calls a method of an object.
     pub(super) async fn call<B: Serialize + DynamicType + Sync>(
         &self,

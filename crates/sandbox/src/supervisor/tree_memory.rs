@@ -14,11 +14,15 @@ use super::cells::{Cells, KnownCells, PlacedCell};
 use super::node::Address;
 use super::node_reading::Read;
 use super::role;
+use super::top_levels::Placement;
 use crate::wire::DrawnSince;
 
 /// The name that LibreOffice has on the bus, and that of GTK.
 const LIBRE_OFFICE: &str = "soffice";
 const GTK: &str = "gtk";
+/// The names of the toolkits GTK 4 and Qt.
+const GTK_4: &str = "GTK";
+const QT: &str = "Qt";
 /// By so many pixels an element may stand out of the one that holds it, and a drawing may miss an element.
 const NEAR: i32 = 4;
 
@@ -36,6 +40,14 @@ pub(super) struct Program {
     pub(super) draws_changes: bool,
     /// Whether its lists are GTK's, whose check boxes are cells that do not say so.
     pub(super) has_plain_cells: bool,
+    /// Whether it tells places from the corner of their window, and of windows alone that they show, as GTK 4 does.
+    pub(super) tells_from_corner: bool,
+    /// Whether it tells places of the options of closed lists, counted from the corner of the screen, as Qt 5 does.
+    pub(super) places_closed_lists: bool,
+    /// Its process, where the bus knows it.
+    pub(super) pid: Option<u32>,
+    /// How its places become places on the screen, where nothing is known of their window.
+    pub(super) placement: Placement,
 }
 
 /// What was read by the last walk of a view, of programs that are trusted.
@@ -81,9 +93,16 @@ pub(super) struct TablePlace {
 
 impl Program {
     /// A program by its name and its toolkit. LibreOffice says that it is made with GTK.
-    pub(super) fn of(name: &str, toolkit: &str) -> Self {
+    pub(super) fn of(name: &str, toolkit: &str, pid: Option<u32>) -> Self {
         let draws_changes = name == LIBRE_OFFICE;
-        Self { draws_changes, has_plain_cells: toolkit == GTK && !draws_changes }
+        Self {
+            draws_changes,
+            has_plain_cells: toolkit == GTK && !draws_changes,
+            tells_from_corner: toolkit == GTK_4,
+            places_closed_lists: toolkit == QT,
+            pid,
+            placement: Placement::AS_TOLD,
+        }
     }
 }
 

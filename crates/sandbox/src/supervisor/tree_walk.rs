@@ -6,21 +6,21 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use apprentice_protocol::{HiddenNodes, NodeRef, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
+use apprentice_protocol::{HiddenNodes, Rect, TreeBudget, TruncationCause, UiTree};
 use atspi::{Role as BusRole, State as BusState};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::bus::{Bus, Refs};
+use super::bus::Bus;
 use super::cells::VISIBLE_LIMIT;
 use super::node::{self, Address, NodeError};
 use super::node_reading::{KnownProperties, Read};
 use super::peers::Peers;
+use super::placed_windows;
 use super::question::{Answer, Question};
 use super::role;
+use super::top_levels;
 use super::tree_memory::{Program, Recall, TreeMemory, Unchanged, Walked};
-use super::window_paths::{self, PlacedNode};
-use crate::elements::{self, Part};
-use crate::wire::{Drawn, OperationError};
+use crate::wire::{Drawn, DrawnWindows, OperationError};
 
 /// Nodes that are read concurrently.
 const IN_FLIGHT: usize = 128;
@@ -28,15 +28,17 @@ const IN_FLIGHT: usize = 128;
 const CHILD_LIMIT: usize = VISIBLE_LIMIT;
 
 /// A node found by the walk.
-struct FoundNode {
-    address: Address,
-    parent: Option<usize>,
-    depth: u32,
-    hidden: bool,
+pub(super) struct FoundNode {
+    pub(super) address: Address,
+    pub(super) parent: Option<usize>,
+    pub(super) depth: u32,
+    pub(super) hidden: bool,
+    /// Whether its window lies behind another, so that it is read after what shows.
+    late: bool,
     /// Whether what holds it is new or stands elsewhere, so that nothing of it is known.
     anew: bool,
-    read: Option<Read>,
-    children: Vec<usize>,
+    pub(super) read: Option<Read>,
+    pub(super) children: Vec<usize>,
     /// Whether each of its children answered.
     whole: bool,
 }
@@ -46,23 +48,25 @@ struct FoundNode {
 struct Below {
     parent: Option<usize>,
     hidden: bool,
+    late: bool,
     anew: bool,
 }
 
 /// The walk's state, which remains usable after its deadline.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     budget: &'a TreeBudget,
+    pub(super) drawn: &'a DrawnWindows,
     /// Roles of nodes read by earlier walks.
     roles: HashMap<Address, BusRole>,
     /// What is as an earlier walk read it.
     unchanged: Unchanged<'a>,
     /// Programs by their bus names.
-    programs: HashMap<String, Program>,
-    found: Vec<FoundNode>,
+    pub(super) programs: HashMap<String, Program>,
+    pub(super) found: Vec<FoundNode>,
     seen: HashSet<Address>,
     showing: VecDeque<usize>,
     hidden: VecDeque<usize>,
-    truncated: Option<TruncationCause>,
+    pub(super) truncated: Option<TruncationCause>,
     /// Whether something was taken over from an earlier walk.
     recalled: bool,
 }
@@ -74,10 +78,14 @@ pub(super) fn registry() -> Address {
 
 impl Bus {
     /// Reads the interfaces of all programs, each node anew.
-    pub(super) async fn walk(&self, budget: &TreeBudget) -> Result<UiTree, OperationError> {
-        let mut walk = Walk::new(budget, Unchanged::default());
+    pub(super) async fn walk(
+        &self,
+        budget: &TreeBudget,
+        windows: &DrawnWindows,
+    ) -> Result<UiTree, OperationError> {
+        let mut walk = Walk::new(budget, windows, Unchanged::default());
         self.walk_with(&mut walk).await?;
-        Ok(walk.finish(&mut self.refs.borrow_mut()))
+        Ok(self.finish(walk))
     }
 
     /// Reads the interfaces of all programs, except for what is as the last such walk read it.
@@ -85,25 +93,33 @@ impl Bus {
         &self,
         budget: &TreeBudget,
         drawn: &Drawn,
+        windows: &DrawnWindows,
     ) -> Result<UiTree, OperationError> {
         // The memory is put back at the end, unless another walk has begun meanwhile.
         let turn = self.next_turn();
         let memory = self.memory.take();
         // What does not show changes without being drawn.
         if budget.hidden == HiddenNodes::Read {
-            return self.walk(budget).await;
+            return self.walk(budget, windows).await;
         }
         let unchanged = drawn.since.as_ref().map(|since| memory.unchanged(since)).unwrap_or_default();
-        let mut walk = Walk::new(budget, unchanged);
+        let mut walk = Walk::new(budget, windows, unchanged);
         self.walk_with(&mut walk).await?;
         if walk.misses_focus() {
-            walk = Walk::new(budget, Unchanged::default());
+            walk = Walk::new(budget, windows, Unchanged::default());
             self.walk_with(&mut walk).await?;
         }
         if self.is_turn(turn) {
             *self.memory.borrow_mut() = walk.remember(drawn.screen);
         }
-        Ok(walk.finish(&mut self.refs.borrow_mut()))
+        Ok(self.finish(walk))
+    }
+
+    /// Builds the tree of a walk, and keeps what its programs are.
+    fn finish(&self, walk: Walk<'_>) -> UiTree {
+        let (tree, programs) = walk.finish(&mut self.refs.borrow_mut());
+        *self.programs.borrow_mut() = programs;
+        tree
     }
 
     async fn walk_with(&self, walk: &mut Walk<'_>) -> Result<(), OperationError> {
@@ -123,8 +139,11 @@ impl Bus {
         let whole = async {
             bus.meet(&programs).await;
             walk.identify(&bus, &programs).await;
-            walk.add(programs, Below { parent: None, hidden: false, anew: false });
+            walk.add(programs, Below { parent: None, hidden: false, late: false, anew: false });
             walk.run(&bus).await;
+            if walk.add_open_menus(&bus, self.open_menus.all()).await {
+                walk.run(&bus).await;
+            }
         };
         if tokio::time::timeout(time, whole).await.is_err() {
             walk.truncated = Some(TruncationCause::Time);
@@ -135,9 +154,10 @@ impl Bus {
 }
 
 impl<'a> Walk<'a> {
-    fn new(budget: &'a TreeBudget, unchanged: Unchanged<'a>) -> Self {
+    fn new(budget: &'a TreeBudget, drawn: &'a DrawnWindows, unchanged: Unchanged<'a>) -> Self {
         Self {
             budget,
+            drawn,
             roles: HashMap::new(),
             unchanged,
             programs: HashMap::new(),
@@ -152,7 +172,7 @@ impl<'a> Walk<'a> {
 
     /// Queues nodes below a parent.
     fn add(&mut self, addresses: Vec<Address>, below: Below) {
-        let Below { parent, hidden, anew } = below;
+        let Below { parent, hidden, late, anew } = below;
         let depth = parent.and_then(|parent| self.found.get(parent)).map_or(0, |parent| parent.depth + 1);
         if depth >= self.budget.depth && !addresses.is_empty() {
             self.truncated = self.truncated.or(Some(TruncationCause::Depth));
@@ -168,12 +188,42 @@ impl<'a> Walk<'a> {
             }
             let index = self.found.len();
             let (read, children) = (None, Vec::new());
-            self.found.push(FoundNode { address, parent, depth, hidden, anew, read, children, whole: false });
+            self.found.push(FoundNode {
+                address,
+                parent,
+                depth,
+                hidden,
+                late,
+                anew,
+                read,
+                children,
+                whole: false,
+            });
             if let Some(parent) = parent.and_then(|parent| self.found.get_mut(parent)) {
                 parent.children.push(index);
             }
-            if hidden { self.hidden.push_back(index) } else { self.showing.push_back(index) }
+            if hidden || late { self.hidden.push_back(index) } else { self.showing.push_back(index) }
         }
+    }
+
+    /// Queues open menus that nobody's list of children held. Returns whether there are any.
+    async fn add_open_menus(&mut self, bus: &Peers, menus: Vec<Address>) -> bool {
+        let mut added = false;
+        for menu in menus.into_iter().filter(|menu| !self.seen.contains(menu)).collect::<Vec<_>>() {
+            let is_its_program =
+                |found: &FoundNode| found.parent.is_none() && found.address.name == menu.name;
+            let Some(program) = self.found.iter().position(is_its_program) else { continue };
+            let (role, states) = tokio::join!(node::bus_role(bus, &menu), node::bus_states(bus, &menu));
+            let is_menu = matches!(role, Ok(BusRole::PopupMenu | BusRole::Menu));
+            if is_menu && states.is_ok_and(|states| states.contains(BusState::Showing)) {
+                self.add(
+                    vec![menu],
+                    Below { parent: Some(program), hidden: false, late: false, anew: false },
+                );
+                added = true;
+            }
+        }
+        added
     }
 
     async fn run(&mut self, bus: &Peers) {
@@ -196,7 +246,7 @@ impl<'a> Walk<'a> {
                 }
                 started += 1;
                 let Some(found) = self.found.get(index) else { continue };
-                let hidden = found.hidden;
+                let hidden = found.hidden || found.late;
                 let recall = self.recall(found);
                 self.recalled |= recall.is_some();
                 let question = match recall {
@@ -232,17 +282,28 @@ impl<'a> Walk<'a> {
 
     /// Takes in what a node is, and queues its children.
     fn take(&mut self, index: usize, read: Read, asked: bool) {
-        let Some(found) = self.found.get_mut(index) else { return };
+        let Some(found) = self.found.get(index) else { return };
         let read = self.unchanged.with_known_text(&found.address, read);
         let hidden =
             found.hidden || (!read.states.contains(BusState::Showing) && read.role != BusRole::Application);
         let anew = asked && (found.anew || self.unchanged.moved(&found.address, &read));
+        let late = found.late || found.depth == 1 && self.is_covered(index, &read);
         let below = read.children.clone();
         if read.cells.as_ref().is_some_and(|cells| cells.range.exceeds_limit()) {
             self.truncated = Some(TruncationCause::Nodes);
         }
-        found.read = Some(read);
-        self.add(below, Below { parent: Some(index), hidden, anew });
+        if let Some(found) = self.found.get_mut(index) {
+            found.read = Some(read);
+        }
+        self.add(below, Below { parent: Some(index), hidden, late, anew });
+    }
+
+    /// Returns whether a window lies behind another one.
+    fn is_covered(&self, index: usize, read: &Read) -> bool {
+        let Some(found) = self.found.get(index) else { return false };
+        let told = placed_windows::told(read, &self.program(&found.address.name));
+        let window = top_levels::find(told, self.drawn);
+        window.is_some_and(|window| top_levels::cover(window, self.drawn).is_some())
     }
 
     /// What is known of a node from an earlier walk.
@@ -278,17 +339,23 @@ impl<'a> Walk<'a> {
         // A spreadsheet makes new objects for its cells at each request.
         let program = self.program(&found.address.name);
         let is_cell = above.is_some_and(|above| above.cells.is_some()) && program.draws_changes;
-        let role = if is_cell { Some(BusRole::TableCell) } else { self.roles.get(&found.address).copied() };
+        let role = match self.roles.get(&found.address).copied() {
+            _ if is_cell => Some(BusRole::TableCell),
+            // Qt gives what is new the address of what is gone.
+            _ if program.places_closed_lists => None,
+            known => known,
+        };
         KnownProperties {
             role,
             hidden: self.budget.hidden,
             has_plain_cells: program.has_plain_cells,
             has_details: program.draws_changes,
+            shows_silently: program.tells_from_corner,
             cells: if found.anew { None } else { self.unchanged.cells(&found.address) },
         }
     }
 
-    fn program(&self, name: &str) -> Program {
+    pub(super) fn program(&self, name: &str) -> Program {
         self.programs.get(name).copied().unwrap_or_default()
     }
 
@@ -299,8 +366,12 @@ impl<'a> Walk<'a> {
             let known = match unchanged.program(&program.name) {
                 Some(known) => known,
                 None => {
-                    let (name, toolkit) = tokio::join!(node::name(bus, program), node::toolkit(bus, program));
-                    Program::of(&name.unwrap_or_default(), &toolkit.unwrap_or_default())
+                    let (name, toolkit, pid) = tokio::join!(
+                        node::name(bus, program),
+                        node::toolkit(bus, program),
+                        bus.process(program)
+                    );
+                    Program::of(&name.unwrap_or_default(), &toolkit.unwrap_or_default(), pid)
                 }
             };
             (program.name.clone(), known)
@@ -339,99 +410,5 @@ impl<'a> Walk<'a> {
         let read =
             self.found.iter().filter_map(|found| Some((found.address.clone(), found.read.as_ref()?.role)));
         read.collect()
-    }
-
-    /// How much lower each node lies than it reports, in pixels.
-    fn vertical_corrections(&self) -> Vec<i32> {
-        let placed = |found: &FoundNode| {
-            let part = match found.read.as_ref().map(|read| read.role) {
-                Some(BusRole::Frame) => Part::Window,
-                Some(BusRole::MenuBar) => Part::MenuBar,
-                Some(BusRole::RootPane) => Part::RootPane,
-                Some(BusRole::Filler) => Part::Filler,
-                Some(_) | None => Part::Other,
-            };
-            (part, found.parent, found.read.as_ref().and_then(|read| read.bounds))
-        };
-        elements::drops(&self.found.iter().map(placed).collect::<Vec<_>>())
-    }
-
-    /// What each node is by its place in its window.
-    fn paths(&self) -> Vec<u64> {
-        window_paths::paths(self.found.iter().map(|found| PlacedNode {
-            address: &found.address,
-            parent: found.parent,
-            read: found.read.as_ref().map(|read| (read.role, read.name.as_str())),
-        }))
-    }
-
-    /// The table of a cell that is named by its address in a spreadsheet.
-    fn table_of(&self, found: &FoundNode) -> Option<&Address> {
-        let read = found.read.as_ref().filter(|read| read.role == BusRole::TableCell)?;
-        let table = self.found.get(found.parent?)?;
-        let manages = table.read.as_ref()?.states.contains(BusState::ManagesDescendants);
-        (manages && is_cell_address(&read.name)).then_some(&table.address)
-    }
-
-    /// Builds the tree, depth first, from the nodes that answered.
-    fn finish(self, refs: &mut Refs) -> UiTree {
-        let mut nodes: Vec<UiNode> = Vec::new();
-        let drops = self.vertical_corrections();
-        let paths = self.paths();
-        let read = self.found.iter().filter(|found| found.read.is_some());
-        let present: HashSet<&Address> = read.map(|found| &found.address).collect();
-        let roots = (0..self.found.len()).filter(|index| self.found[*index].parent.is_none());
-        let mut stack: Vec<(usize, Option<u32>)> = roots.map(|index| (index, None)).collect();
-        stack.reverse();
-        while let Some((index, parent)) = stack.pop() {
-            let found = &self.found[index];
-            let Some(read) = &found.read else { continue };
-            let Ok(own) = u32::try_from(nodes.len()) else { break };
-            let drop = drops.get(index).copied().unwrap_or_default();
-            refs.set_vertical_correction(&found.address, drop);
-            let id = match self.table_of(found) {
-                Some(table) => refs.give_cell(table, &read.name, &found.address),
-                None => refs.give_at(&found.address, paths.get(index).copied().unwrap_or_default(), &present),
-            };
-            let mut node = ui_node(id, read, parent, found.hidden);
-            if !node.name.is_empty() {
-                refs.label(&node.id, format!("{} {:?}", node.role.as_str(), node.name));
-            }
-            node.bounds = node.bounds.map(|bounds| Rect { y: bounds.y.saturating_add(drop), ..bounds });
-            nodes.push(node);
-            stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
-        }
-        elements::correct(&mut nodes);
-        refs.set_places(&nodes);
-        let mut tree = UiTree { nodes, truncated: self.truncated };
-        tree.keep_one_focus();
-        tree
-    }
-}
-
-/// Returns whether a name is the address of a cell, such as `B7` or `AA120`.
-fn is_cell_address(name: &str) -> bool {
-    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
-    let letters = name.len() - digits.len();
-    (1..=3).contains(&letters) && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
-}
-
-/// Converts a node to the protocol's form.
-fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNode {
-    let mut states = elements::states(read.role, read.states);
-    if hidden {
-        states.insert(State::Hidden);
-    }
-    let value = read.value.clone().filter(|value| *value != read.name);
-    UiNode {
-        id,
-        parent,
-        role: elements::role(read.role, &read.name, read.states),
-        name: read.name.clone(),
-        value,
-        visible: read.visible.clone(),
-        details: read.details.clone(),
-        bounds: if states.contains(&State::Hidden) { None } else { read.bounds },
-        states,
     }
 }

@@ -212,9 +212,13 @@ impl WorldServer {
 
 /// The answer to actions or to a look: what was delivered, what is there now, the outline, and the picture.
 fn answer(reply: StepReply) -> CallToolResponse {
-    let StepReply { reports, screenshot, outline, screen, monitors, title, windows, tabs, dialog } = reply;
+    let StepReply { reports, screenshot, outline, screen, monitors, title, windows, tabs, dialog, remarks } =
+        reply;
     let mut facts = json!({ "reports": reports, "title": title, "windows": windows, "tabs": tabs, "dialog": dialog,
                             "screen": screen });
+    if !remarks.is_empty() {
+        facts["remarks"] = json!(remarks);
+    }
     if !monitors.is_empty() {
         facts["monitors"] = json!(monitors);
     }

@@ -1,9 +1,13 @@
 //! Looks at a desktop: picture, windows and list of elements of one settled moment, which say what the screen shows.
 
+use std::time::Duration;
+
 use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
 
-use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_names};
+use super::{DesktopEnvironment, closed_menus, remarks, silent_areas, unclear_cells, window_names};
 
+/// Longest wait for the first drawing of a window.
+const FIRST_DRAWING: Duration = Duration::from_millis(2500);
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
 
@@ -13,6 +17,9 @@ impl DesktopEnvironment {
     ///
     /// A list that is empty or broken off is read again, and then told as such.
     pub(super) async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
+        if !self.has_looked {
+            self.await_first_drawing().await?;
+        }
         let (mut seen, changes) = self.look_until_settled(want).await?;
         self.seen_changes = changes;
         let work = self.cell.on_screen(|screen, _| {
@@ -33,15 +40,43 @@ impl DesktopEnvironment {
         Ok(seen)
     }
 
-    /// Reads the picture of a window in front that does not list its elements.
+    /// Waits until the window in front has drawn something: GTK 4 draws about a second after it has shown its window.
+    async fn await_first_drawing(&self) -> Result<(), WorldError> {
+        let wait = self.cell.on_screen(|screen, stop| {
+            screen.settle(stop)?;
+            let (changes, _) = screen.activity()?;
+            let front = screen.windows()?.into_iter().find(|window| window.active);
+            if let Some(front) = front
+                && screen.is_plain(front.bounds)?
+            {
+                screen.await_change(changes, FIRST_DRAWING, stop)?;
+            }
+            Ok(())
+        });
+        wait.await
+    }
+
+    /// Names the parts of the window in front of which no element tells, and reads the picture of the largest, or of the window if it
+    /// lists nothing.
     async fn read_unlisted(&mut self, seen: &mut Observation) -> Result<(), WorldError> {
         self.reader.forget_places();
-        if !self.sight.ocr || remarks::lists_its_window(seen) {
+        let lists = remarks::lists_its_window(seen);
+        let front = seen.windows.iter().find(|window| window.active).map(|window| window.bounds);
+        let (Some(mut front), Some(tree)) = (front, seen.tree.as_mut()) else { return Ok(()) };
+        if !lists && !self.sight.ocr {
             return Ok(());
         }
-        let front = seen.windows.iter().find(|window| window.active).map(|window| window.bounds);
-        let (Some(front), Some(tree)) = (front, seen.tree.as_mut()) else { return Ok(()) };
         let picture = self.cell.on_screen(|screen, _| screen.frame()).await?;
+        if lists {
+            let silent = silent_areas::add_to(tree, front, &picture);
+            let largest = silent.iter().map(|(_, area)| *area);
+            let largest = largest.max_by_key(|area| i64::from(area.width) * i64::from(area.height));
+            self.reader.add_places(silent);
+            match largest.filter(|_| self.sight.ocr) {
+                Some(area) => front = area,
+                None => return Ok(()),
+            }
+        }
         let machine = self.cell.machine();
         let read = self.reader.add_to(tree, &picture, front, &*machine).await;
         seen.remarks.push(read.unwrap_or_else(|| remarks::READ_FROM_PICTURE.to_owned()));

@@ -4,10 +4,13 @@
 //! action. An action that cannot be performed is refused with a sentence for the model; a failure of the system is an
 //! error of the world.
 
+mod choosing;
 mod closed_menus;
+mod covered;
 mod look;
 mod ocr;
 mod remarks;
+mod silent_areas;
 mod source;
 mod target;
 mod typing;
@@ -204,7 +207,7 @@ impl DesktopEnvironment {
             }
             Some(Target::Ref(node)) => match self.aim(node, &what).await? {
                 Reach::Point(point) => to = Some(point),
-                Reach::Press => return self.press_node(node).await,
+                Reach::Press => return self.press_hidden(node).await,
             },
         }
         let done = self.cell.on_screen(move |screen, stop| {
@@ -252,15 +255,19 @@ impl DesktopEnvironment {
         if let Some(point) = self.reader.point(node) {
             return Ok(Reach::Point(point));
         }
-        match target::aim(node, &self.facts(node).await?, what, &self.screen) {
-            Ok(reach) => return Ok(reach),
+        let facts = self.facts(node).await?;
+        match target::aim(node, &facts, what, &self.screen) {
+            Ok(reach) => return self.uncovered(node, &facts, reach, what).await,
             Err(Unreached::Refused(why)) => return Err(ActionError::Refused(why)),
             Err(Unreached::OutOfView(_)) => self.bring_into_view(node).await?,
         }
         // Where a check box of a list stands is known from its row, so the rows are read again.
         self.tree(&TreeBudget::default()).await?;
-        let reached = target::aim(node, &self.facts(node).await?, what, &self.screen);
-        reached.map_err(|(Unreached::Refused(why) | Unreached::OutOfView(why))| ActionError::Refused(why))
+        let facts = self.facts(node).await?;
+        let reached = target::aim(node, &facts, what, &self.screen);
+        let reach = reached
+            .map_err(|(Unreached::Refused(why) | Unreached::OutOfView(why))| ActionError::Refused(why))?;
+        self.uncovered(node, &facts, reach, what).await
     }
 
     async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, ActionError> {
@@ -288,18 +295,6 @@ impl DesktopEnvironment {
     async fn press_node(&self, node: &NodeRef) -> ActionResult {
         self.record_disturbance().await?;
         if let Err(error) = self.cell.press(node).await {
-            return Err(self.action_error(error));
-        }
-        self.settle().await
-    }
-
-    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> ActionResult {
-        let Target::Ref(node) = at else {
-            return refuse("name the list box by its reference, or click it and then its option");
-        };
-        self.aim(node, &Pointer::Move).await?;
-        self.record_disturbance().await?;
-        if let Err(error) = self.cell.choose(node, option).await {
             return Err(self.action_error(error));
         }
         self.settle().await

@@ -62,7 +62,7 @@ impl WindowReader {
         };
         match read {
             Ok(lines) => {
-                self.places = append(tree, &lines, area);
+                self.places.extend(append(tree, &lines, area));
                 None
             }
             Err(why) => Some(unread(&why)),
@@ -72,6 +72,11 @@ impl WindowReader {
     /// Forgets the lines of the last view: the next one lists its elements.
     pub(super) fn forget_places(&mut self) {
         self.places.clear();
+    }
+
+    /// Remembers where something else lies that its program does not list.
+    pub(super) fn add_places(&mut self, places: Vec<(NodeRef, Rect)>) {
+        self.places.extend(places);
     }
 
     /// The middle of a line of the last view.

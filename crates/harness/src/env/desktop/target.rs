@@ -82,7 +82,7 @@ pub(super) fn off_screen(point: ScreenPoint, screen: &Monitors) -> String {
 }
 
 /// Role, reference and name of an element.
-fn named(node: &NodeRef, facts: &NodeFacts) -> String {
+pub(super) fn named(node: &NodeRef, facts: &NodeFacts) -> String {
     if facts.name.is_empty() {
         format!("{} {node}", facts.role.as_str())
     } else {
@@ -140,6 +140,8 @@ mod tests {
             states: vec![State::Hidden],
             bounds: None,
             pressable: true,
+            value: None,
+            window: None,
         };
         assert!(aim(&NodeRef("n1".into()), &hidden, &click(), &Size::new(800, 600).into()).is_err());
         let check = |bounds: Option<Rect>,
@@ -148,7 +150,7 @@ mod tests {
                      what: Pointer,
                      expected: Result<Reach, &str>| {
             let (role, name, states) = (Role::new("menuitem"), "Save".to_owned(), states.to_vec());
-            let facts = NodeFacts { role, name, states, bounds, pressable };
+            let facts = NodeFacts { role, name, states, bounds, pressable, value: None, window: None };
             let got = aim(&NodeRef("n4".into()), &facts, &what, &Size::new(800, 600).into());
             assert_eq!(got, expected.map_err(|text| Unreached::Refused(text.to_owned())));
         };
@@ -202,6 +204,8 @@ mod tests {
             states: states.to_vec(),
             bounds: Some(bounds),
             pressable: true,
+            value: None,
+            window: None,
         };
         let told = |facts: &NodeFacts| told_disabled(&NodeRef("n4".into()), facts, ScreenPoint::new(15, 15));
         let there = Rect::new(10, 10, 20, 20);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use apprentice_protocol::{Rect, State, UiNode, UiTree, counted, is_listed};
+use apprentice_protocol::{DetailKind, Rect, State, UiNode, UiTree, counted, is_listed};
 
 use super::left_out::{LeftOut, Note, is_page, nearest};
 use super::{closed_lists, selected, table};
@@ -279,11 +279,14 @@ fn windows_behind(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
         return HashSet::new();
     };
     let blocks = tree.nodes[front].is(State::Modal);
-    let other = |index: &usize| parents[*index] != parents[front] || blocks;
+    let is_covered =
+        |index: usize| tree.nodes[index].details.iter().any(|detail| detail.kind == DetailKind::CoveredBy);
+    let other = |index: &usize| parents[*index] != parents[front] || blocks || is_covered(*index);
     windows
         .into_iter()
         .filter(|index| *index != front && !tree.nodes[*index].name.is_empty())
-        .filter(|index| !tree.nodes[*index].is(State::Active) && !tree.nodes[*index].is(State::Modal))
+        .filter(|index| !tree.nodes[*index].is(State::Active))
+        .filter(|index| !tree.nodes[*index].is(State::Modal) || is_covered(*index))
         .filter(other)
         .collect()
 }

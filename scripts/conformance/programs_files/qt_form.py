@@ -1,0 +1,17 @@
+from PyQt6.QtWidgets import QApplication, QComboBox, QFormLayout, QLineEdit, QMainWindow, QPushButton, QWidget
+
+app = QApplication([])
+window = QMainWindow()
+window.setWindowTitle("Qt form")
+middle = QWidget()
+form = QFormLayout(middle)
+form.addRow("Name", QLineEdit())
+size = QComboBox()
+size.addItems(["Small", "Medium", "Large"])
+form.addRow("Size", size)
+form.addRow(QPushButton("Save"))
+window.menuBar().addMenu("File").addAction("Quit", app.quit)
+window.setCentralWidget(middle)
+window.resize(500, 300)
+window.show()
+app.exec()
