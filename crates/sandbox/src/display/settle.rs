@@ -8,14 +8,9 @@ use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
 
-<<<<<<< HEAD
-use super::programs::{Programs, SUPERVISOR};
-use super::screen::Focus;
-=======
 use super::own_timers::Input;
 use super::programs::{ProgramLook, Programs, SUPERVISOR};
-use super::screen::{Focus, gone};
->>>>>>> b
+use super::screen::Focus;
 use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
 use crate::wire::DrawnSince;
 

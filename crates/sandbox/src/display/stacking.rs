@@ -56,7 +56,7 @@ impl Screen {
         let asked = [BY_A_PERSON, x11rb::CURRENT_TIME, x11rb::NONE, 0, 0];
         let message = ClientMessageEvent::new(32, window, self.atoms._NET_ACTIVE_WINDOW, asked);
         let mask = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
-        self.disturbed();
+        self.disturbed()?;
         self.connection.send_event(false, self.root, mask, message)?;
         self.connection.flush()?;
         let end = self.clock.mono() + RAISE;

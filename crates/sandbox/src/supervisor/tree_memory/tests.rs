@@ -60,7 +60,7 @@ fn memory(change: impl Fn(&str, &mut Read)) -> TreeMemory {
             Some(Walked { address, read, parent: *parent, lower: 0, hidden: false, whole: true })
         })
         .collect();
-    TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("soffice", "gtk"))]))
+    TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("soffice", "gtk", None))]))
 }
 
 /// What is known of each element: `=` all of it, `t` all but its text, `?` nothing.
@@ -131,7 +131,7 @@ fn what_moved_takes_its_children_along_and_other_programs_are_not_remembered() {
     let walked =
         [Some(Walked { address: &button, read: &place, parent: None, lower: 0, hidden: false, whole: true })];
     let other =
-        TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("thunar", "gtk"))]));
+        TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("thunar", "gtk", None))]));
     assert!(other.unchanged(&since).recall(&button).is_none());
 }
 
