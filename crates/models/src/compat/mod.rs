@@ -3,6 +3,7 @@
 
 mod adaptation;
 mod advice_steps;
+mod binding;
 mod decode;
 mod encode;
 mod identity;

@@ -13,6 +13,7 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::advice_steps::AdviceSteps;
+use super::binding::bound;
 use super::references::{reference, texts};
 use crate::action_format::{FINISH, chord};
 use crate::http::{Json, object};
@@ -24,6 +25,8 @@ const EXAMPLES: Prompt =
     Prompt::new("student/named_examples", include_str!("prompts/named_examples.md"), &[]);
 pub(super) const PROMPTS: [Prompt; 2] = [NAMED, EXAMPLES];
 
+/// Begins the line of a view that says the task again.
+const TASK: &str = "\nTask: ";
 /// Begins the lines that a model writes, in the examples.
 const REPLY_MARK: &str = "> ";
 /// Limit on what is typed at once, in characters. Without one such models fill their whole output.
@@ -79,6 +82,7 @@ pub(super) fn examples() -> Vec<Json> {
 pub(super) fn as_shown(messages: &[Message]) -> Vec<Message> {
     let mut messages = messages.to_vec();
     let mut steps = AdviceSteps::default();
+    let (mut task, mut listed) = (String::new(), Vec::new());
     for message in &mut messages {
         if let Message::Assistant { say, .. } = message {
             say.first().and_then(|text| object_in(text)).iter().for_each(|act| steps.act(act));
@@ -87,12 +91,16 @@ pub(super) fn as_shown(messages: &[Message]) -> Vec<Message> {
         for content in contents_mut(message) {
             if let Content::Text { text } = content {
                 steps.hear(text);
+                if let Some((_, told)) = text.rsplit_once(TASK) {
+                    told.trim().clone_into(&mut task);
+                    listed = text.lines().filter_map(Listed::read).collect();
+                }
                 let lines = text.lines().map(|line| split_reference(line).map_or(line, |(_, rest)| rest));
                 *text = lines.collect::<Vec<_>>().join("\n");
                 last = Some(text);
             }
         }
-        if let Some((last, next)) = last.zip(steps.next()) {
+        if let Some((last, next)) = last.zip(steps.next(|step| bound(step, &task, &listed))) {
             last.push('\n');
             last.push_str(&next);
         }
@@ -118,17 +126,21 @@ fn split_reference(line: &str) -> Option<(&str, &str)> {
 
 /// An element of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Listed {
+pub(super) struct Listed {
     label: String,
     role: String,
     reference: String,
     /// What a list box offers; empty where these are too many to be listed. `None` for other elements.
     options: Option<Vec<String>>,
+    /// What stands in it, where that is listed whole.
+    value: Option<String>,
+    /// Whether it is a choice that is made already.
+    is_chosen: bool,
 }
 
 impl Listed {
     /// Reads `#n7 Save (button) = "value" [states]`.
-    fn read(line: &str) -> Option<Self> {
+    pub(super) fn read(line: &str) -> Option<Self> {
         let (reference, rest) = split_reference(line)?;
         let ends = [") = \"", ") ["].iter().filter_map(|end| rest.find(end)).min();
         let label = match ends {
@@ -137,8 +149,26 @@ impl Listed {
         };
         let role = label.rsplit_once(" (")?.1;
         let role: String = role.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let options = options_in(&rest[label.len()..]);
-        Some(Self { label: label.to_owned(), role, reference: reference.to_owned(), options })
+        let behind = &rest[label.len()..];
+        let (options, value) = (options_in(behind), value_in(behind));
+        let is_chosen = role == "radio" && has_state(line, "checked");
+        let (label, reference) = (label.to_owned(), reference.to_owned());
+        Some(Self { label, role, reference, options, value, is_chosen })
+    }
+
+    /// The name, without role and row.
+    pub(super) fn name(&self) -> &str {
+        self.label.rsplit_once(&format!(" ({}", self.role)).map_or(&self.label, |(name, _)| name)
+    }
+
+    /// The options of a list box that are listed.
+    pub(super) fn options(&self) -> impl Iterator<Item = &str> {
+        self.options.iter().flatten().map(String::as_str)
+    }
+
+    /// The row that the element stands in, where others of its name stand in other rows.
+    pub(super) fn row(&self) -> Option<&str> {
+        self.label.strip_suffix(')')?.rsplit_once(&format!(" ({}, row ", self.role)).map(|(_, row)| row)
     }
 }
 
@@ -149,6 +179,19 @@ fn options_in(rest: &str) -> Option<Vec<String>> {
     };
     let end = listed.rfind("] [").or_else(|| listed.rfind(']'))?;
     Some(listed[..end].split(BETWEEN_OPTIONS).map(str::to_owned).collect())
+}
+
+/// The value in what stands behind a label: ` = "sheet" [options: …]`.
+fn value_in(behind: &str) -> Option<String> {
+    let quoted = behind.strip_prefix(" = ")?;
+    let end = quoted.find("\" [").map_or(quoted.len(), |at| at + 1);
+    serde_json::from_str(quoted.get(..end)?).ok()
+}
+
+/// Whether a line ends with a state: `[focused, checked]`.
+fn has_state(line: &str, state: &str) -> bool {
+    let states = line.strip_suffix(']').and_then(|line| line.rsplit_once('[')).map(|(_, states)| states);
+    states.is_some_and(|states| states.split(", ").any(|one| one == state))
 }
 
 /// What the newest list holds, and what was done on the same screen before.
@@ -218,15 +261,17 @@ impl Screen {
         self.browser && element.options.is_some()
     }
 
-    /// The schema of a list box's options that were not chosen on this screen yet; `None` if all were.
+    /// The schema of a list box's options that were not chosen on this screen yet; `None` if all were. The present one is no choice:
+    /// Qwen2.5-Coder 1.5B took it, and thought the step done.
     fn choices_of(&self, element: &Listed) -> Option<Value> {
         let options = element.options.as_deref().unwrap_or_default();
         if options.is_empty() {
             return Some(json!({ "type": "string", "maxLength": MAX_TEXT_CHARS }));
         }
         let act = |option: &String| json!({ "select": element.label, "option": option });
-        let left = options.iter().filter(|option| !self.done.contains(&signature(&act(option))));
-        let left: Vec<&String> = left.collect();
+        let left = options.iter().filter(|option| element.value.as_ref() != Some(option));
+        let left: Vec<&String> =
+            left.filter(|option| !self.done.contains(&signature(&act(option)))).collect();
         (!left.is_empty()).then(|| json!({ "type": "string", "enum": left }))
     }
 
@@ -240,7 +285,8 @@ impl Screen {
         };
         // What a double click opens, and what a right click has a menu for.
         let is_item = |element: &Listed| is_item_role(&element.role);
-        choice("click", self.labels("click", |element| !self.has_options(element)));
+        let can_click = |element: &Listed| !element.is_chosen && !self.has_options(element);
+        choice("click", self.labels("click", can_click));
         choice("double_click", self.labels("double_click", is_item));
         choice("right_click", self.labels("right_click", is_item));
         let keys = self.keys.iter().filter(|key| !self.done.contains(&signature(&json!({ "key": key }))));
@@ -360,8 +406,7 @@ fn form(properties: &[(&str, Value)]) -> Value {
 
 /// Whether a line is of an element that has the focus and takes text.
 fn has_cursor(line: &str) -> bool {
-    let focused =
-        line.ends_with(']') && line.rsplit_once('[').is_some_and(|(_, states)| states.contains("focused"));
+    let focused = has_state(line, "focused");
     let has_cursor =
         |role: &str| takes_text_role(role) || matches!(role, "cell" | "gridcell" | "paragraph" | "document");
     focused && Listed::read(line).is_some_and(|element| has_cursor(&element.role))

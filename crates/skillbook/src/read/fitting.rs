@@ -16,7 +16,7 @@ use crate::skill::short_steps::ShortSteps;
 
 /// A function that may be asked for has at least this score. At 0.6 a reader of 1.5 billion parameters (Qwen2.5-Coder) was asked about
 /// twice as many functions that nobody wanted, and said yes to three of the four of them that it was tried with.
-const LEAST_SCORE: f64 = 1.0;
+const LEAST_SCORE: f64 = 0.4;
 
 /// A function that an instruction may ask for.
 #[derive(Clone, Debug, PartialEq)]
