@@ -16,6 +16,7 @@ mod stream;
 mod text_format;
 mod usage;
 mod words;
+mod written;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,7 @@ use crate::price::Tariff;
 pub use adaptation::Adaptation;
 pub use encode::as_sent;
 pub use profile::{ActionFormat, History, ProfileError, SkillReading, Space, Structured, StudentProfile};
+pub use written::as_written;
 pub(crate) use text_format::PROMPTS;
 use words::Unparsed;
 
