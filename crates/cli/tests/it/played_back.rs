@@ -207,7 +207,8 @@ fn what_is_written_for_another_profile_can_be_played_back_by_it() {
         plant(&place);
         let done = place.output(&["run", "suite", "--model", "builtin/explorer", "--out", "first", "--yes"]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let run = fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("entry").path();
+        let run =
+            fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("entry").path();
         let row = rows(&run).pop().expect("a row");
         let run = run.to_string_lossy().into_owned();
         fs::write(place.path("mine.toml"), plain_profile(dialect)).expect("written");

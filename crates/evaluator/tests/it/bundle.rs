@@ -33,7 +33,9 @@ async fn a_bundle_without_pictures_holds_and_says_what_it_goes_without() {
     let place = TempDir::new().expect("a folder");
     let bundle = place.path().join("experiment.tar.gz");
     let list = pack_with(folder.path(), &bundle, "0.0.0", Pictures::LeftOut).expect("packs");
-    assert!(list.pictures_left_out.len() >= pictures && list.files.keys().all(|path| !path.ends_with(".png")));
+    assert!(
+        list.pictures_left_out.len() >= pictures && list.files.keys().all(|path| !path.ends_with(".png"))
+    );
     let scratch = TempDir::new().expect("a folder");
     let whole = verify(&bundle, scratch.path(), UnpackLimits::default()).expect("verifies");
     assert!(whole.holds, "{:#?}", whole.contradictions);
@@ -127,7 +129,12 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
 fn made(bundle: &Path, entries: &[(&str, tar::EntryType, &[u8])]) {
     let file = fs::File::create(bundle).expect("a file");
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
-    let list = Manifest { schema: "apprentice.bundle/1".into(), program: "0".into(), files: [].into(), pictures_left_out: [].into() };
+    let list = Manifest {
+        schema: "apprentice.bundle/1".into(),
+        program: "0".into(),
+        files: [].into(),
+        pictures_left_out: [].into(),
+    };
     let list = json!(list).to_string();
     let first = [("bundle.json", tar::EntryType::Regular, list.as_bytes())];
     for (name, kind, bytes) in first.iter().chain(entries) {

@@ -46,7 +46,14 @@ impl<'a> ConversationLines<'a> {
         let as_sent = request.as_sent.as_ref().filter(|_| whole && request.format == ExportFormat::Openai);
         let as_sent = as_sent.map(|form| SentForms::of(plan, form));
         let for_profile = request.for_profile.as_ref();
-        Ok(Self { files: PartFiles::begin(out)?, selection, as_sent, for_profile, unknown: BTreeSet::new(), line })
+        Ok(Self {
+            files: PartFiles::begin(out)?,
+            selection,
+            as_sent,
+            for_profile,
+            unknown: BTreeSet::new(),
+            line,
+        })
     }
 
     pub(super) fn add(

@@ -98,7 +98,11 @@ mod tests {
         steps.hear(ADVICE);
         let mut next = |act: serde_json::Value| {
             steps.act(&act);
-            steps.next(str::to_owned).expect("has steps").trim_start_matches("Next step of the advice: ").to_owned()
+            steps
+                .next(str::to_owned)
+                .expect("has steps")
+                .trim_start_matches("Next step of the advice: ")
+                .to_owned()
         };
         assert_eq!(next(json!({"click": "View (menuitem)"})), "click \"Units...\"");
         assert_eq!(next(json!({"click": "Zoom (menuitem)"})), "click \"Units...\"", "no step tells of it");
@@ -113,7 +117,10 @@ mod tests {
         let mut steps = AdviceSteps::default();
         steps.hear(ADVICE);
         steps.act(&json!({"click": "Units (menuitem)"}));
-        assert_eq!(steps.next(str::to_owned).as_deref(), Some("Next step of the advice: click the wanted unit"));
+        assert_eq!(
+            steps.next(str::to_owned).as_deref(),
+            Some("Next step of the advice: click the wanted unit")
+        );
         steps.hear("<advice>\nOther words, without steps.\n</advice>");
         assert!(steps.next(str::to_owned).is_some(), "prose replaces no steps");
     }

@@ -27,8 +27,19 @@ fn pressed(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
     if !PRESSES.contains(&act) || !(value.starts_with('<') && value.ends_with('>')) {
         return None;
     }
-    let name = only_named(listed.iter().map(Listed::name), task, MIN_NAME_CHARS)?;
+    let names = listed.iter().map(Listed::name).filter(|name| is_proper(name, task));
+    let name = only_named(names, task, MIN_NAME_CHARS)?;
     Some(format!("{act} \"{name}\""))
+}
+
+/// Whether a task holds a name as a name. `Article` is none in "This article", nor is `Add` in "Add two members.", which are words
+/// of any task: it stands there in the same letters, and does not begin a sentence if it is one word.
+fn is_proper(name: &str, task: &str) -> bool {
+    if !name.chars().all(char::is_alphabetic) {
+        return true;
+    }
+    let mut places = task.match_indices(name).map(|(at, _)| &task[..at]);
+    places.any(|before| !matches!(before.trim_end().chars().next_back(), None | Some('.' | '!' | '?' | ':')))
 }
 
 /// `select "Limit" <number>`: the option that stands in the task. What a page types into is a list box for some.
@@ -43,7 +54,8 @@ fn chosen(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
 /// the field held already.
 fn written(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
     let field = field_of(step, "type_into ")?;
-    let quoted: BTreeSet<&str> = task.split('"').skip(1).step_by(2).filter(|text| !text.trim().is_empty()).collect();
+    let quoted: BTreeSet<&str> =
+        task.split('"').skip(1).step_by(2).filter(|text| !text.trim().is_empty()).collect();
     // A quotation mark without its other half makes quotations of what stands between them.
     if task.matches('"').count() % 2 == 1 {
         return None;
@@ -84,7 +96,8 @@ fn in_row(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
     }
     let telling = |row: &str| {
         let own = words(row).into_iter();
-        own.filter(|word| task.contains(word) && holders.get(word).is_some_and(|rows_with| *rows_with == 1)).count()
+        own.filter(|word| task.contains(word) && holders.get(word).is_some_and(|rows_with| *rows_with == 1))
+            .count()
     };
     let counts: Vec<(usize, &str)> = rows.iter().map(|row| (telling(row), *row)).collect();
     let most = counts.iter().map(|(count, _)| *count).max().filter(|count| *count > 0)?;
@@ -97,7 +110,8 @@ fn in_row(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
 
 /// The words of a text, in small letters.
 fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= MIN_NAME_CHARS);
+    let words =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= MIN_NAME_CHARS);
     words.map(str::to_lowercase).collect()
 }
 
@@ -129,6 +143,7 @@ mod tests {
         ]);
         let asked = |step: &str, task: &str| bound(step, task, &list);
         assert_eq!(asked("click <address>", "Eva@example.org is tired."), "click \"eva@example.org\"");
+        assert_eq!(asked("click <group>", "Put it under Add."), "click \"Add\"");
         assert_eq!(asked("click <title>", "Keep \"The Lamp Maker\"."), "click \"The Lamp Maker\"");
         assert_eq!(asked("click <title>", "Keep \"The Lamp\", ok?"), "click \"The Lamp\"");
         assert_eq!(
@@ -141,6 +156,8 @@ mod tests {
             ("click <address>", "Both ben@example.org and eva@example.org"),
             ("click <address>", "Somebody is tired."),
             ("click <address>", "The lamps"),
+            ("click <address>", "Somebody comes to the add of ok."),
+            ("click <address>", "Add somebody."),
             ("click \"Add\"", "eva@example.org"),
             ("type_into \"Name\" <name>", "The Lamp"),
             ("type_into \"Name\" <name>", "\"The Lamp\" is read"),

@@ -38,9 +38,9 @@ use crate::price::Tariff;
 pub use adaptation::Adaptation;
 pub use encode::as_sent;
 pub use profile::{ActionFormat, History, ProfileError, SkillReading, Space, Structured, StudentProfile};
-pub use written::as_written;
 pub(crate) use text_format::PROMPTS;
 use words::Unparsed;
+pub use written::as_written;
 
 /// The settings of one model behind such a server.
 #[derive(Clone, Debug)]

@@ -62,7 +62,9 @@ fn reply(student: &StudentProfile, say: &[String], calls: &[Call]) -> Result<Val
             let turn = format!("{{\"thought\": {said}, \"tool\": {tool}, \"arguments\": {arguments}}}");
             Ok(json!({ "role": "assistant", "content": turn }))
         }
-        (ActionFormat::Json, calls) => Err(format!("it makes {} calls, and this format takes one", calls.len())),
+        (ActionFormat::Json, calls) => {
+            Err(format!("it makes {} calls, and this format takes one", calls.len()))
+        }
         (
             ActionFormat::Qwen
             | ActionFormat::Boxes
@@ -70,7 +72,10 @@ fn reply(student: &StudentProfile, say: &[String], calls: &[Call]) -> Result<Val
             | ActionFormat::Computer13
             | ActionFormat::Named,
             _,
-        ) => Err(format!("replies are written in the formats tools and json, and {:?} has another", student.name)),
+        ) => Err(format!(
+            "replies are written in the formats tools and json, and {:?} has another",
+            student.name
+        )),
     }
 }
 
@@ -121,7 +126,10 @@ fn written(action: &Action<ImagePoint>) -> Option<Named> {
         Action::Press { at, button: Button::Left } => ("left_mouse_down", optional(at.as_ref())),
         Action::Release { at, button: Button::Left } => ("left_mouse_up", optional(at.as_ref())),
         Action::Drag { path, button: Button::Left } => match path.as_slice() {
-            [from, to] => ("left_click_drag", fields(json!({ "start_coordinate": point(from), "coordinate": point(to) }))),
+            [from, to] => (
+                "left_click_drag",
+                fields(json!({ "start_coordinate": point(from), "coordinate": point(to) })),
+            ),
             _ => return None,
         },
         Action::Scroll { at, dx, dy } => ("scroll", scroll(at.as_ref(), *dx, *dy)?),
@@ -245,11 +253,17 @@ mod tests {
         let at = json!({ "ref": "n7" });
         let there = json!({ "point": { "x": 3.0, "y": 4.0 } });
         for (act, name) in [
-            (json!({ "do": "click", "at": at, "button": "left", "count": 2, "hold": "ctrl+shift" }), "double_click"),
+            (
+                json!({ "do": "click", "at": at, "button": "left", "count": 2, "hold": "ctrl+shift" }),
+                "double_click",
+            ),
             (json!({ "do": "click", "at": there, "button": "right", "count": 1 }), "right_click"),
             (json!({ "do": "move", "to": there }), "mouse_move"),
             (json!({ "do": "press", "at": null, "button": "left" }), "left_mouse_down"),
-            (json!({ "do": "drag", "path": [{ "x": 1.0, "y": 2.0 }, { "x": 3.0, "y": 4.0 }], "button": "left" }), "left_click_drag"),
+            (
+                json!({ "do": "drag", "path": [{ "x": 1.0, "y": 2.0 }, { "x": 3.0, "y": 4.0 }], "button": "left" }),
+                "left_click_drag",
+            ),
             (json!({ "do": "scroll", "at": at, "dx": 0, "dy": -5 }), "scroll"),
             (json!({ "do": "scroll", "at": null, "dx": 2, "dy": 0 }), "scroll"),
             (json!({ "do": "type", "text": "a\nb" }), "type"),
@@ -263,7 +277,8 @@ mod tests {
             (json!({ "do": "tab", "tab": "switch", "id": "t2" }), "switch_tab"),
             (json!({ "do": "dialog", "accept": true, "text": "yes" }), "accept_dialog"),
         ] {
-            let (tool, arguments) = function(&body(json!([act]))).unwrap_or_else(|why| panic!("{act}: {why}"));
+            let (tool, arguments) =
+                function(&body(json!([act]))).unwrap_or_else(|why| panic!("{act}: {why}"));
             assert_eq!((tool.as_str(), &arguments["action"]), ("computer", &json!(name)), "{act}");
         }
     }

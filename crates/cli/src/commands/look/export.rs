@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_exports::{
-    AsSent, ExportError, ExportFormat, ExportRequest, FolderError, ForProfile, Guidance, Manifest, PictureForm,
-    Selection, SentForm, SplitChoice, StepRange, export,
+    AsSent, ExportError, ExportFormat, ExportRequest, FolderError, ForProfile, Guidance, Manifest,
+    PictureForm, Selection, SentForm, SplitChoice, StepRange, export,
 };
 use apprentice_models::compat::{self, StudentProfile};
 use apprentice_protocol::{ChatRequest, ModelProfile, counted};
@@ -152,7 +152,8 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         },
         ..arguments.which.selection()?
     };
-    let for_profile = arguments.for_profile.as_deref().map(|name| written_for(name, arguments)).transpose()?;
+    let for_profile =
+        arguments.for_profile.as_deref().map(|name| written_for(name, arguments)).transpose()?;
     let run = RunPlace::of(&arguments.run, Wanted::Run)?;
     let place = Place {
         run: run.folder(),

@@ -129,7 +129,8 @@ fn a_list_box_is_chosen_from_by_its_options() {
     assert_eq!(options(&again, "Paper (combobox)").expect("is offered")["enum"], json!(["A6 [sticker]"]));
     let other = "{\"select\": \"Paper (combobox)\", \"option\": \"A6 [sticker]\"}";
     assert_eq!(options(&acted(again, other, boxes), "Paper (combobox)"), None, "nothing is left");
-    let radios = request(&["Elements:\n#n5 Off (radio) [checked]\n#n6 On (radio) [focused, unchecked]"], true);
+    let radios =
+        request(&["Elements:\n#n5 Off (radio) [checked]\n#n6 On (radio) [focused, unchecked]"], true);
     assert_eq!(choices(&radios, "click"), ["On (radio)"]);
     let desktop = request(&[boxes], false);
     assert_eq!((choices(&desktop, "click").len(), choices(&desktop, "type_into").len()), (3, 3));
