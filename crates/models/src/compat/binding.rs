@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::named::Listed;
+use super::listed::Listed;
 
 /// Names of fewer characters stand in most tasks.
 const MIN_NAME_CHARS: usize = 3;
@@ -123,7 +123,7 @@ fn spaced(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::named::Listed;
+    use super::super::listed::Listed;
     use super::bound;
 
     fn listed(lines: &[&str]) -> Vec<Listed> {

@@ -7,6 +7,7 @@ mod binding;
 mod decode;
 mod encode;
 mod identity;
+mod listed;
 mod named;
 mod profile;
 mod references;

@@ -198,3 +198,22 @@ fn the_example_turns_are_in_the_form_that_is_asked_for() {
         }
     }
 }
+
+#[test]
+fn the_next_step_names_what_the_task_names_of_the_newest_list() {
+    let advice = "<advice>\nfree a card.\n1. click <reader>\n2. click \"Actions\" in row <day>\n</advice>";
+    let list = |names: [&str; 2]| {
+        let lines = names.map(|name| format!("#n{} {name}", name.len()));
+        format!("Elements:\n{}\nTask: Free Ada Holm's card on Friday.", lines.join("\n"))
+    };
+    let first = list(["Ada Holm (link)", "Benedict Ost (link)"]);
+    let second = list(["Actions (button, row Monday Ost)", "Actions (button, row Friday Holm 4)"]);
+    let request = acted(request(&[&first, advice], true), "{\"click\": \"Ada Holm (link)\"}", &second);
+    let shown: Vec<String> = as_shown(&request.messages)
+        .iter()
+        .map(|message| serde_json::to_value(message).expect("writes").to_string())
+        .collect();
+    assert!(shown[0].contains("Next step of the advice: click \\\"Ada Holm\\\"\""), "{}", shown[0]);
+    let row = "click \\\"Actions\\\" in row \\\"Friday Holm 4\\\"\"";
+    assert!(shown[2].contains(row), "{}", shown[2]);
+}
