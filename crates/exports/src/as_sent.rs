@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::ChatRequest;
+use apprentice_protocol::{ChatRequest, ModelProfile};
 use serde_json::Value;
 
 /// The messages and tools of a request, as a server gets them.
@@ -16,3 +16,16 @@ pub struct SentForm {
 
 /// Writes a request as the server of a model of the named profile got it. `None` for an unknown profile.
 pub type AsSent = Arc<dyn Fn(&str, &ChatRequest) -> Option<Result<SentForm, String>> + Send + Sync>;
+
+/// Writes a request that a model of the given profile was sent as the server of a model of another profile would have got it, or
+/// says why that is not possible.
+pub type AsWritten = Arc<dyn Fn(&ModelProfile, &ChatRequest) -> Result<SentForm, String> + Send + Sync>;
+
+/// The profile for which conversations are written, whatever model had them.
+#[derive(Clone)]
+pub struct ForProfile {
+    /// Its name.
+    pub name: String,
+    /// Writes a conversation for it.
+    pub write: AsWritten,
+}

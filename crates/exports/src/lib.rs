@@ -23,7 +23,7 @@ mod sql;
 mod writers;
 
 pub use apprentice_runs::RunError;
-pub use as_sent::{AsSent, SentForm};
+pub use as_sent::{AsSent, AsWritten, ForProfile, SentForm};
 pub use export::{ExportError, export};
 pub use folder::FolderError;
 pub use formats::{ExportFormat, PictureForm};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_trace::{FileSource, Redactor};
 
-use crate::as_sent::AsSent;
+use crate::as_sent::{AsSent, ForProfile};
 use crate::formats::{ExportFormat, PictureForm};
 use crate::select::Selection;
 
@@ -30,6 +30,8 @@ pub struct ExportRequest {
     pub apps: BTreeMap<String, String>,
     /// Writes a conversation as the model's server got it, for formats that are trained on.
     pub as_sent: Option<AsSent>,
+    /// Writes conversations as a model of one profile would have had them: whole ones, in the format `openai`.
+    pub for_profile: Option<ForProfile>,
     /// Removes secrets from all text.
     pub redactor: Arc<Redactor>,
     /// The version of the program.

@@ -92,7 +92,13 @@ pub(crate) fn run(arguments: &Collect, config: &Config) -> Result<(), Failure> {
         run_progress::print(&summary, false)?;
     }
     run_progress::bug_or_interrupt(&summary)?;
-    let place = Place { run: &summary.folder, source: None, format: arguments.format, out: &arguments.out };
+    let place = Place {
+        run: &summary.folder,
+        source: None,
+        format: arguments.format,
+        out: &arguments.out,
+        for_profile: None,
+    };
     let manifest = collected(&place, &arguments.which, arguments.keep == Keep::Passed)
         .map_err(|failure| failure.hint(format!("the run is kept: {}", summary.folder.display())))?;
     if arguments.json {

@@ -93,6 +93,17 @@ fn plant(place: &Place) {
 
 /// Runs the suite at a server that gives these replies one after the other; returns the row, and the last request.
 fn run(place: &Place, model: &str, replies: Vec<Value>, out: &str) -> (Value, Value) {
+    run_by(place, model, (model == SMALL).then_some(SMALL), replies, out)
+}
+
+/// The same with a profile that is named.
+fn run_by(
+    place: &Place,
+    model: &str,
+    profile: Option<&str>,
+    replies: Vec<Value>,
+    out: &str,
+) -> (Value, Value) {
     let left = Mutex::new(replies.into_iter());
     let (base, heard) = serving_by(move |asked| match asked.starts_with("POST") {
         true => {
@@ -107,9 +118,7 @@ fn run(place: &Place, model: &str, replies: Vec<Value>, out: &str) -> (Value, Va
     let suite = place.path("suite");
     let suite = suite.to_string_lossy();
     let mut words = vec!["run", &suite, "--model", &model, "--base-url", &base, "--out", out, "--yes"];
-    if model.ends_with(SMALL) {
-        words.extend(["--profile", SMALL]);
-    }
+    words.extend(profile.into_iter().flat_map(|profile| ["--profile", profile]));
     let done = place.output(&words);
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
     let folder =
@@ -180,6 +189,72 @@ fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
         for field in ["verdict", "score", "stop_reason", "steps"] {
             assert_eq!(again[field], row[field], "{model}: {field}");
         }
+    }
+}
+
+/// A profile without pictures, whose views are those of the built-in models.
+fn plain_profile(dialect: &str) -> String {
+    format!(
+        "consumer = \"small-llm\"\ndialect = {dialect:?}\nspace = \"pixels\"\nimages = \"none\"\noutline = true\nviews = \
+         \"whole\"\nmax_output_tokens = 2048\nstructured = \"json_schema\"\ntemperature = 0.0\n"
+    )
+}
+
+#[test]
+fn what_is_written_for_another_profile_can_be_played_back_by_it() {
+    for dialect in ["tools", "json"] {
+        let place = Place::new();
+        plant(&place);
+        let done = place.output(&["run", "suite", "--model", "builtin/explorer", "--out", "first", "--yes"]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let run =
+            fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("entry").path();
+        let row = rows(&run).pop().expect("a row");
+        let run = run.to_string_lossy().into_owned();
+        fs::write(place.path("mine.toml"), plain_profile(dialect)).expect("written");
+        let export = |profile: &str, out: &str| {
+            let words = ["export", &run, "--format", "openai", "--for-profile", profile, "--out", out];
+            place.output(&words)
+        };
+        let done = export("mine.toml", "data");
+        assert!(done.status.success(), "{dialect}: {}", String::from_utf8_lossy(&done.stderr));
+        let line = fs::read_to_string(place.path("data/unsplit.jsonl")).expect("written");
+        let line: Value = serde_json::from_str(&line).expect("one line");
+        assert_eq!(line["metadata"]["written_for_profile"], json!("mine"), "{line}");
+        let messages = words_of(&line["messages"]);
+        let said: Vec<Value> =
+            messages.iter().filter(|message| message["role"] == "assistant").cloned().collect();
+        assert_eq!(said.iter().any(|reply| reply["tool_calls"].is_array()), dialect == "tools", "{line}");
+
+        let (again, asked) = run_by(&place, "m", Some("mine.toml"), said, "second");
+        for field in ["verdict", "score", "stop_reason", "world_steps", "turns"] {
+            assert_eq!(again[field], row[field], "{dialect}: {field}");
+        }
+        let sent = words_of(&asked["messages"]);
+        assert_eq!(messages[..sent.len()], sent[..], "{dialect}: what such a model is sent");
+        let tools = if asked["tools"].is_null() { json!([]) } else { asked["tools"].clone() };
+        assert_eq!(line["tools"], tools, "{dialect}");
+
+        let other = export("text", "other");
+        let told = String::from_utf8_lossy(&[other.stdout, other.stderr].concat()).into_owned();
+        assert!(told.contains("is shown the list of elements in another form"), "{told}");
+    }
+}
+
+#[test]
+fn only_whole_conversations_are_written_for_a_profile() {
+    let place = Place::new();
+    for (words, part) in [
+        (["--format", "sharegpt"].as_slice(), "--format openai"),
+        (&["--format", "openai", "--from-step", "2"], "whole conversations"),
+        (&["--format", "openai", "--without-guidance"], "whole conversations"),
+    ] {
+        plant(&place);
+        let mut all = vec!["export", "runs", "--out", "data", "--for-profile", "text"];
+        all.extend(words);
+        let done = place.output(&all);
+        assert_eq!(done.status.code(), Some(2), "{words:?}");
+        assert!(String::from_utf8_lossy(&done.stderr).contains(part), "{words:?}");
     }
 }
 

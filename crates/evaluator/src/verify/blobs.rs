@@ -42,13 +42,28 @@ pub(super) fn compare(name: &str, run: &Path, list: Option<&Manifest>, found: &m
     }
 }
 
-/// Finds the blobs that traces name; each comes with the attempt that names it.
-pub(super) fn find(run: &Path, named: BTreeSet<(String, String)>, found: &mut Findings) {
+/// Finds the blobs that traces name; each comes with the attempt that names it. A bundle names the pictures that it goes without.
+pub(super) fn find(
+    name: &str,
+    run: &Path,
+    named: BTreeSet<(String, String)>,
+    list: Option<&Manifest>,
+    found: &mut Findings,
+) {
     let entries = fs::read_dir(run.join(BLOBS_FOLDER)).into_iter().flatten().flatten();
     let stem = |name: String| name.split('.').next().unwrap_or_default().to_owned();
     let there: BTreeSet<String> =
         entries.map(|entry| stem(entry.file_name().to_string_lossy().into_owned())).collect();
-    for (hash, place) in named.into_iter().filter(|(hash, _)| !there.contains(hash)) {
+    let blobs = within(name, BLOBS_FOLDER);
+    let of_run = |path: &String| Some(stem(path.strip_prefix(blobs.as_str())?.strip_prefix('/')?.to_owned()));
+    let left_out: BTreeSet<String> =
+        list.map(|list| list.pictures_left_out.iter().filter_map(of_run).collect()).unwrap_or_default();
+    if !left_out.is_empty() {
+        found.leave("pictures of screens: the bundle goes without them");
+    }
+    for (hash, place) in
+        named.into_iter().filter(|(hash, _)| !there.contains(hash) && !left_out.contains(hash))
+    {
         found.add(Claim::Blobs, &place, format!("its trace names the blob {hash}, which is missing"));
     }
 }

@@ -235,7 +235,7 @@ impl<'a> StoredFiles<'a> {
         }
         self.compare_folders(found);
         blobs::compare(self.name, &self.folder, list, found);
-        blobs::find(&self.folder, named, found);
+        blobs::find(self.name, &self.folder, named, list, found);
         self.compare_grades(found)
     }
 

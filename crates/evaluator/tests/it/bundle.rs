@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use apprentice_evaluator::verify::{Verification, VerifyError, verify, verify_folder};
-use apprentice_runs::bundle::{BundleError, Manifest, UnpackLimits, pack};
+use apprentice_runs::bundle::{BundleError, Manifest, Pictures, UnpackLimits, pack, pack_with};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -21,6 +21,34 @@ fn edit(path: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(path).expect("reads");
     assert!(text.contains(from), "{from:?} in {}", path.display());
     fs::write(path, text.replacen(from, to, 1)).expect("writes");
+}
+
+#[tokio::test]
+async fn a_bundle_without_pictures_holds_and_says_what_it_goes_without() {
+    let (folder, run) = copied().await;
+    let blobs = fs::read_dir(run.join("blobs")).expect("blobs").flatten().map(|entry| entry.path());
+    let blobs: Vec<_> = blobs.collect();
+    let pictures = blobs.iter().filter(|path| path.extension().is_some_and(|kind| kind == "png")).count();
+    assert!(pictures > 0, "{blobs:?}");
+    let place = TempDir::new().expect("a folder");
+    let bundle = place.path().join("experiment.tar.gz");
+    let list = pack_with(folder.path(), &bundle, "0.0.0", Pictures::LeftOut).expect("packs");
+    assert!(
+        list.pictures_left_out.len() >= pictures && list.files.keys().all(|path| !path.ends_with(".png"))
+    );
+    let scratch = TempDir::new().expect("a folder");
+    let whole = verify(&bundle, scratch.path(), UnpackLimits::default()).expect("verifies");
+    assert!(whole.holds, "{:#?}", whole.contradictions);
+    assert!(whole.unchecked.iter().any(|what| what.contains("pictures of screens")), "{:?}", whole.unchecked);
+
+    // Unpacked and packed again it still names them; another blob that is missing is no picture that was left out.
+    let again = place.path().join("again.tar.gz");
+    assert_eq!(pack(scratch.path(), &again, "0.0.0").expect("packs"), list);
+    let text = list.files.keys().find(|path| path.contains("/blobs/")).expect("a text");
+    fs::remove_file(scratch.path().join(text)).expect("removed");
+    pack(scratch.path(), &again, "0.0.0").expect("packs");
+    let lacking = verified(&again).expect("verifies");
+    assert!(!lacking.holds && lacking.contradictions[0].problem.contains("which is missing"), "{lacking:#?}");
 }
 
 #[tokio::test]
@@ -101,7 +129,12 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
 fn made(bundle: &Path, entries: &[(&str, tar::EntryType, &[u8])]) {
     let file = fs::File::create(bundle).expect("a file");
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
-    let list = Manifest { schema: "apprentice.bundle/1".into(), program: "0".into(), files: [].into() };
+    let list = Manifest {
+        schema: "apprentice.bundle/1".into(),
+        program: "0".into(),
+        files: [].into(),
+        pictures_left_out: [].into(),
+    };
     let list = json!(list).to_string();
     let first = [("bundle.json", tar::EntryType::Regular, list.as_bytes())];
     for (name, kind, bytes) in first.iter().chain(entries) {

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::parts::PartFiles;
-use super::sent_again::SentForms;
+use super::sent_again::{SentForms, written_for};
 use super::{EpisodeError, openai, sent};
+use crate::as_sent::ForProfile;
 use crate::conversation::Conversation;
 use crate::episode::Episode;
 use crate::folder::{FolderError, OutFolder, PictureError};
@@ -25,6 +26,8 @@ pub(crate) struct ConversationLines<'a> {
     selection: &'a Selection,
     /// The form in which models were sent their conversations, where the format has one for it.
     as_sent: Option<SentForms<'a>>,
+    /// The profile for which they are written, whatever model had them.
+    for_profile: Option<&'a ForProfile>,
     /// The profiles of which nothing is known here, so that their models' conversations have another form.
     unknown: BTreeSet<String>,
     line: LineOf,
@@ -42,7 +45,15 @@ impl<'a> ConversationLines<'a> {
         let whole = selection.steps.is_whole() && selection.guidance == Guidance::Kept;
         let as_sent = request.as_sent.as_ref().filter(|_| whole && request.format == ExportFormat::Openai);
         let as_sent = as_sent.map(|form| SentForms::of(plan, form));
-        Ok(Self { files: PartFiles::begin(out)?, selection, as_sent, unknown: BTreeSet::new(), line })
+        let for_profile = request.for_profile.as_ref();
+        Ok(Self {
+            files: PartFiles::begin(out)?,
+            selection,
+            as_sent,
+            for_profile,
+            unknown: BTreeSet::new(),
+            line,
+        })
     }
 
     pub(super) fn add(
@@ -51,6 +62,13 @@ impl<'a> ConversationLines<'a> {
         out: &mut OutFolder,
         blobs: &Blobs,
     ) -> Result<String, EpisodeError> {
+        let own = self.as_sent.as_ref().and_then(|forms| forms.profile(&episode.row.model));
+        if let Some(wanted) = self.for_profile.filter(|wanted| own != Some(wanted.name.as_str())) {
+            let mut add_picture = |picture: &PictureRef| out.picture(picture, blobs);
+            let sent = written_for(wanted, episode, blobs, &mut add_picture)?;
+            let line = openai::written_line(episode, &sent, &wanted.name);
+            return self.files.add(episode.row, &line, out, blobs);
+        }
         let forms = self.as_sent.as_ref().filter(|_| episode.has_conversation());
         if let Some(forms) = forms
             && let Some(profile) = forms.profile(&episode.row.model)

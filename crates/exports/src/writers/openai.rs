@@ -22,8 +22,17 @@ pub(super) fn line(
 
 /// Returns the line of an episode whose messages are those that the model's server got.
 pub(super) fn sent_line(episode: &Episode<'_>, sent: &SentForm, profile: &str) -> Value {
+    line_of(episode, sent, "as_sent_by_profile", profile)
+}
+
+/// Returns the line of an episode whose messages are those that a model of another profile would have had.
+pub(super) fn written_line(episode: &Episode<'_>, sent: &SentForm, profile: &str) -> Value {
+    line_of(episode, sent, "written_for_profile", profile)
+}
+
+fn line_of(episode: &Episode<'_>, sent: &SentForm, how: &str, profile: &str) -> Value {
     let mut metadata = metadata(episode);
-    metadata["as_sent_by_profile"] = profile.into();
+    metadata[how] = profile.into();
     json!({ "messages": sent.messages, "tools": sent.tools, "metadata": metadata })
 }
 

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{Content, Image, ImageBytes, Message, RawContent};
+use apprentice_protocol::{ChatRequest, Content, Image, ImageBytes, Message, RawContent};
 use apprentice_runs::PlanHead;
 use apprentice_trace::{BlobError, Blobs, PictureRef};
 use serde_json::{Value, json};
 
 use super::EpisodeError;
 use super::openai::AddPicture;
-use crate::as_sent::{AsSent, SentForm};
+use crate::as_sent::{AsSent, ForProfile, SentForm};
 use crate::episode::Episode;
 use crate::folder::PictureError;
 
@@ -48,28 +48,59 @@ impl<'a> SentForms<'a> {
         blobs: &Blobs,
         add_picture: &mut AddPicture<'_>,
     ) -> Result<Option<SentForm>, EpisodeError> {
-        let Some(request) = episode.request.as_ref().filter(|_| !episode.turns.is_empty()) else {
-            return Ok(None);
-        };
-        let mut request = blobs.request(request)?;
-        let mut pictures = Vec::new();
-        for turn in &episode.turns {
-            for hash in &turn.messages {
-                request.messages.push(marked(blobs.message(hash)?, &mut pictures));
-            }
-            let block = |hash| Ok(String::from_utf8_lossy(&blobs.read(hash, "json")?).into_owned());
-            let blocks: Result<Vec<String>, BlobError> = turn.raw.iter().map(block).collect();
-            let raw = RawContent { blocks: blocks? };
-            let (say, calls) = (turn.say.clone(), turn.calls.clone());
-            request.messages.push(Message::Assistant { raw, say, calls });
-        }
+        let Some((request, pictures)) = whole(episode, blobs)? else { return Ok(None) };
         let Some(sent) = (self.form)(profile, &request) else { return Ok(None) };
-        let mut sent = sent.map_err(EpisodeError::Form)?;
-        for message in &mut sent.messages {
-            shown(message, &pictures, add_picture)?;
-        }
-        Ok(Some(sent))
+        let sent = sent.map_err(EpisodeError::Form)?;
+        with_pictures(sent, &pictures, add_picture).map(Some)
     }
+}
+
+/// Returns the whole conversation of an episode as a model of another profile would have had it.
+pub(super) fn written_for(
+    profile: &ForProfile,
+    episode: &Episode<'_>,
+    blobs: &Blobs,
+    add_picture: &mut AddPicture<'_>,
+) -> Result<SentForm, EpisodeError> {
+    let Some((request, pictures)) = whole(episode, blobs)? else {
+        return Err(EpisodeError::Unfit("its trace holds no conversation with a reply"));
+    };
+    let sent = (profile.write)(&episode.header.model, &request).map_err(EpisodeError::Form)?;
+    with_pictures(sent, &pictures, add_picture)
+}
+
+/// The conversation of an episode with all replies, its pictures marked. `None` where no reply came.
+fn whole(
+    episode: &Episode<'_>,
+    blobs: &Blobs,
+) -> Result<Option<(ChatRequest, Vec<PictureRef>)>, EpisodeError> {
+    let Some(request) = episode.request.as_ref().filter(|_| !episode.turns.is_empty()) else {
+        return Ok(None);
+    };
+    let mut request = blobs.request(request)?;
+    let mut pictures = Vec::new();
+    for turn in &episode.turns {
+        for hash in &turn.messages {
+            request.messages.push(marked(blobs.message(hash)?, &mut pictures));
+        }
+        let block = |hash| Ok(String::from_utf8_lossy(&blobs.read(hash, "json")?).into_owned());
+        let blocks: Result<Vec<String>, BlobError> = turn.raw.iter().map(block).collect();
+        let raw = RawContent { blocks: blocks? };
+        let (say, calls) = (turn.say.clone(), turn.calls.clone());
+        request.messages.push(Message::Assistant { raw, say, calls });
+    }
+    Ok(Some((request, pictures)))
+}
+
+fn with_pictures(
+    mut sent: SentForm,
+    pictures: &[PictureRef],
+    add_picture: &mut AddPicture<'_>,
+) -> Result<SentForm, EpisodeError> {
+    for message in &mut sent.messages {
+        shown(message, pictures, add_picture)?;
+    }
+    Ok(sent)
 }
 
 /// Gives each picture of a message bytes that name it.

@@ -74,6 +74,7 @@ fn asked(sample: &Sample, format: ExportFormat, selection: Selection) -> ExportR
         licence: Some("CC0-1.0".into()),
         apps: [("shop-buy".to_owned(), "chrome".to_owned())].into(),
         as_sent: None,
+        for_profile: None,
         redactor: Arc::new(Redactor::new([SECRET]).expect("builds")),
         program: "0.0.0".into(),
     }

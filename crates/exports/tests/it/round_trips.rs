@@ -40,6 +40,7 @@ fn there_and_back(format: ExportFormat) -> (Sample, Vec<Log>) {
         licence: None,
         apps: [("shop-buy".to_owned(), "chrome".to_owned())].into(),
         as_sent: None,
+        for_profile: None,
         redactor: Arc::new(Redactor::new([SECRET]).expect("builds")),
         program: "0.0.0".into(),
     })

@@ -43,13 +43,13 @@ impl AdviceSteps {
         }
     }
 
-    /// Says which step comes next; nothing where there is no advice in steps.
-    pub(super) fn next(&self) -> Option<String> {
+    /// Says which step comes next, with what its open value stands for; nothing where there is no advice in steps.
+    pub(super) fn next(&self, bound: impl FnOnce(&str) -> String) -> Option<String> {
         if self.steps.is_empty() {
             return None;
         }
         Some(match self.steps.get(self.done) {
-            Some(step) => format!("Next step of the advice: {step}"),
+            Some(step) => format!("Next step of the advice: {}", bound(step)),
             None => "All steps of the advice are done.".to_owned(),
         })
     }
@@ -93,12 +93,16 @@ mod tests {
     #[test]
     fn the_next_step_is_the_one_behind_what_was_done() {
         let mut steps = AdviceSteps::default();
-        assert_eq!(steps.next(), None, "no advice");
+        assert_eq!(steps.next(str::to_owned), None, "no advice");
         steps.hear("Screen now.");
         steps.hear(ADVICE);
         let mut next = |act: serde_json::Value| {
             steps.act(&act);
-            steps.next().expect("has steps").trim_start_matches("Next step of the advice: ").to_owned()
+            steps
+                .next(str::to_owned)
+                .expect("has steps")
+                .trim_start_matches("Next step of the advice: ")
+                .to_owned()
         };
         assert_eq!(next(json!({"click": "View (menuitem)"})), "click \"Units...\"");
         assert_eq!(next(json!({"click": "Zoom (menuitem)"})), "click \"Units...\"", "no step tells of it");
@@ -113,8 +117,11 @@ mod tests {
         let mut steps = AdviceSteps::default();
         steps.hear(ADVICE);
         steps.act(&json!({"click": "Units (menuitem)"}));
-        assert_eq!(steps.next().as_deref(), Some("Next step of the advice: click the wanted unit"));
+        assert_eq!(
+            steps.next(str::to_owned).as_deref(),
+            Some("Next step of the advice: click the wanted unit")
+        );
         steps.hear("<advice>\nOther words, without steps.\n</advice>");
-        assert!(steps.next().is_some(), "prose replaces no steps");
+        assert!(steps.next(str::to_owned).is_some(), "prose replaces no steps");
     }
 }

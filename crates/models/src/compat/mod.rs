@@ -3,9 +3,11 @@
 
 mod adaptation;
 mod advice_steps;
+mod binding;
 mod decode;
 mod encode;
 mod identity;
+mod listed;
 mod named;
 mod profile;
 mod references;
@@ -15,6 +17,7 @@ mod stream;
 mod text_format;
 mod usage;
 mod words;
+mod written;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +41,7 @@ pub use encode::as_sent;
 pub use profile::{ActionFormat, History, ProfileError, SkillReading, Space, Structured, StudentProfile};
 pub(crate) use text_format::PROMPTS;
 use words::Unparsed;
+pub use written::as_written;
 
 /// The settings of one model behind such a server.
 #[derive(Clone, Debug)]

@@ -13,7 +13,9 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::advice_steps::AdviceSteps;
-use super::references::{reference, texts};
+use super::binding::bound;
+use super::listed::{Listed, has_state, split_reference};
+use super::references::texts;
 use crate::action_format::{FINISH, chord};
 use crate::http::{Json, object};
 
@@ -24,6 +26,8 @@ const EXAMPLES: Prompt =
     Prompt::new("student/named_examples", include_str!("prompts/named_examples.md"), &[]);
 pub(super) const PROMPTS: [Prompt; 2] = [NAMED, EXAMPLES];
 
+/// Begins the line of a view that says the task again.
+const TASK: &str = "\nTask: ";
 /// Begins the lines that a model writes, in the examples.
 const REPLY_MARK: &str = "> ";
 /// Limit on what is typed at once, in characters. Without one such models fill their whole output.
@@ -47,10 +51,6 @@ const KEYS: [&str; 12] = [
 ];
 /// Begins a chord in a sentence. `C++` and `a+b` are none.
 const MODIFIERS: [&str; 4] = ["ctrl+", "alt+", "shift+", "super+"];
-/// The options of a closed list box in its line: `[options: sheet | roll]`, or their number where they are many.
-const OPTIONS: &str = "[options: ";
-const BETWEEN_OPTIONS: &str = " | ";
-const MANY_OPTIONS: &str = " options, from ";
 
 /// Returns the instructions below the system prompt.
 pub(super) fn instructions() -> String {
@@ -79,6 +79,7 @@ pub(super) fn examples() -> Vec<Json> {
 pub(super) fn as_shown(messages: &[Message]) -> Vec<Message> {
     let mut messages = messages.to_vec();
     let mut steps = AdviceSteps::default();
+    let (mut task, mut listed) = (String::new(), Vec::new());
     for message in &mut messages {
         if let Message::Assistant { say, .. } = message {
             say.first().and_then(|text| object_in(text)).iter().for_each(|act| steps.act(act));
@@ -87,12 +88,16 @@ pub(super) fn as_shown(messages: &[Message]) -> Vec<Message> {
         for content in contents_mut(message) {
             if let Content::Text { text } = content {
                 steps.hear(text);
+                if let Some((_, told)) = text.rsplit_once(TASK) {
+                    told.trim().clone_into(&mut task);
+                    listed = text.lines().filter_map(Listed::read).collect();
+                }
                 let lines = text.lines().map(|line| split_reference(line).map_or(line, |(_, rest)| rest));
                 *text = lines.collect::<Vec<_>>().join("\n");
                 last = Some(text);
             }
         }
-        if let Some((last, next)) = last.zip(steps.next()) {
+        if let Some((last, next)) = last.zip(steps.next(|step| bound(step, &task, &listed))) {
             last.push('\n');
             last.push_str(&next);
         }
@@ -108,47 +113,6 @@ fn contents_mut(message: &mut Message) -> Box<dyn Iterator<Item = &mut Content> 
             Box::new(results.iter_mut().flat_map(|result| &mut result.content).chain(notices))
         }
     }
-}
-
-/// Splits `#n7 Save (button)`. A heading of a note (`# gimp/export`) is no element.
-fn split_reference(line: &str) -> Option<(&str, &str)> {
-    let (word, rest) = line.split_once(' ')?;
-    Some((reference(word)?, rest))
-}
-
-/// An element of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Listed {
-    label: String,
-    role: String,
-    reference: String,
-    /// What a list box offers; empty where these are too many to be listed. `None` for other elements.
-    options: Option<Vec<String>>,
-}
-
-impl Listed {
-    /// Reads `#n7 Save (button) = "value" [states]`.
-    fn read(line: &str) -> Option<Self> {
-        let (reference, rest) = split_reference(line)?;
-        let ends = [") = \"", ") ["].iter().filter_map(|end| rest.find(end)).min();
-        let label = match ends {
-            Some(at) => rest.get(..=at)?,
-            None => rest.trim_end().ends_with(')').then(|| rest.trim_end())?,
-        };
-        let role = label.rsplit_once(" (")?.1;
-        let role: String = role.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let options = options_in(&rest[label.len()..]);
-        Some(Self { label: label.to_owned(), role, reference: reference.to_owned(), options })
-    }
-}
-
-/// The options of a list box in what stands behind its label.
-fn options_in(rest: &str) -> Option<Vec<String>> {
-    let Some((_, listed)) = rest.split_once(OPTIONS) else {
-        return rest.contains(MANY_OPTIONS).then(Vec::new);
-    };
-    let end = listed.rfind("] [").or_else(|| listed.rfind(']'))?;
-    Some(listed[..end].split(BETWEEN_OPTIONS).map(str::to_owned).collect())
 }
 
 /// What the newest list holds, and what was done on the same screen before.
@@ -218,15 +182,17 @@ impl Screen {
         self.browser && element.options.is_some()
     }
 
-    /// The schema of a list box's options that were not chosen on this screen yet; `None` if all were.
+    /// The schema of a list box's options that were not chosen on this screen yet; `None` if all were. The present one is no choice:
+    /// Qwen2.5-Coder 1.5B took it, and thought the step done.
     fn choices_of(&self, element: &Listed) -> Option<Value> {
         let options = element.options.as_deref().unwrap_or_default();
         if options.is_empty() {
             return Some(json!({ "type": "string", "maxLength": MAX_TEXT_CHARS }));
         }
         let act = |option: &String| json!({ "select": element.label, "option": option });
-        let left = options.iter().filter(|option| !self.done.contains(&signature(&act(option))));
-        let left: Vec<&String> = left.collect();
+        let left = options.iter().filter(|option| element.value.as_ref() != Some(option));
+        let left: Vec<&String> =
+            left.filter(|option| !self.done.contains(&signature(&act(option)))).collect();
         (!left.is_empty()).then(|| json!({ "type": "string", "enum": left }))
     }
 
@@ -240,7 +206,8 @@ impl Screen {
         };
         // What a double click opens, and what a right click has a menu for.
         let is_item = |element: &Listed| is_item_role(&element.role);
-        choice("click", self.labels("click", |element| !self.has_options(element)));
+        let can_click = |element: &Listed| !element.is_chosen && !self.has_options(element);
+        choice("click", self.labels("click", can_click));
         choice("double_click", self.labels("double_click", is_item));
         choice("right_click", self.labels("right_click", is_item));
         let keys = self.keys.iter().filter(|key| !self.done.contains(&signature(&json!({ "key": key }))));
@@ -360,8 +327,7 @@ fn form(properties: &[(&str, Value)]) -> Value {
 
 /// Whether a line is of an element that has the focus and takes text.
 fn has_cursor(line: &str) -> bool {
-    let focused =
-        line.ends_with(']') && line.rsplit_once('[').is_some_and(|(_, states)| states.contains("focused"));
+    let focused = has_state(line, "focused");
     let has_cursor =
         |role: &str| takes_text_role(role) || matches!(role, "cell" | "gridcell" | "paragraph" | "document");
     focused && Listed::read(line).is_some_and(|element| has_cursor(&element.role))

@@ -10,13 +10,15 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
-use super::{BUNDLE_SCHEMA, BundleError, Manifest, UnpackLimits, failed, stays_inside};
-use crate::layout::{BUNDLE_FILE, LOCAL_FILES, LOCAL_FOLDER};
+use super::{BUNDLE_SCHEMA, BundleError, Manifest, Pictures, UnpackLimits, failed, stays_inside};
+use crate::layout::{BLOBS_FOLDER, BUNDLE_FILE, LOCAL_FILES, LOCAL_FOLDER};
 use crate::wanted::{Wanted, check};
 use apprentice_trace::hex;
 
 /// Maximum size of the manifest, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 256 << 20;
+/// The endings of pictures' names.
+const PICTURES: [&str; 2] = ["png", "jpg"];
 
 /// Packs the folder of a run or an experiment into one compressed file. The output appears under its name only once it
 /// is complete.
@@ -24,10 +26,34 @@ const MAX_MANIFEST_BYTES: u64 = 256 << 20;
 /// # Errors
 /// The folder holds neither, or a file cannot be read or written.
 pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<Manifest, BundleError> {
+    pack_with(folder, out, program, Pictures::Kept)
+}
+
+/// As [`pack`], with or without the pictures of screens.
+///
+/// # Errors
+/// The folder holds neither, or a file cannot be read or written.
+pub fn pack_with(
+    folder: &Path,
+    out: &Path,
+    program: &str,
+    pictures: Pictures,
+) -> Result<Manifest, BundleError> {
     check(folder, Wanted::RunOrExperiment)?;
     let place = out.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let paths = files(folder)?;
-    let mut list = Manifest { schema: BUNDLE_SCHEMA.into(), program: program.into(), files: BTreeMap::new() };
+    let mut paths = files(folder)?;
+    // What an unpacked bundle went without is still named by its traces.
+    let mut left_out = manifest(folder)?.map(|before| before.pictures_left_out).unwrap_or_default();
+    left_out.retain(|path| !paths.contains(path));
+    if pictures == Pictures::LeftOut {
+        left_out.extend(paths.extract_if(.., |path| is_picture(path)));
+    }
+    let mut list = Manifest {
+        schema: BUNDLE_SCHEMA.into(),
+        program: program.into(),
+        files: BTreeMap::new(),
+        pictures_left_out: left_out,
+    };
     for path in &paths {
         let file = folder.join(path);
         list.files.insert(path.clone(), hash_of(&file).map_err(failed(&file))?);
@@ -36,6 +62,13 @@ pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<Manifest, Bundle
     write(folder, &list, draft.as_file())?;
     draft.persist(out).map_err(|error| failed(out)(error.error))?;
     Ok(list)
+}
+
+/// Whether a file is a picture among the blobs of a run. Figures of a skillbook and evidence are none of these.
+fn is_picture(path: &str) -> bool {
+    let path = Path::new(path);
+    let is_blob = path.parent().is_some_and(|folder| folder.ends_with(BLOBS_FOLDER));
+    is_blob && path.extension().is_some_and(|kind| PICTURES.iter().any(|picture| kind == *picture))
 }
 
 fn write(folder: &Path, list: &Manifest, file: &File) -> Result<(), BundleError> {

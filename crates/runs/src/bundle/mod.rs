@@ -2,7 +2,7 @@
 
 mod archive;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wanted::WrongPlace;
 
-pub use archive::{files, hash_of, manifest, pack, unpack};
+pub use archive::{files, hash_of, manifest, pack, pack_with, unpack};
 
 /// Schema name of the bundle manifest.
 pub const BUNDLE_SCHEMA: &str = "apprentice.bundle/1";
@@ -41,6 +41,19 @@ pub struct Manifest {
     pub program: String,
     /// SHA-256 of every file, keyed by its path within the bundle.
     pub files: BTreeMap<String, String>,
+    /// Paths of pictures of screens that were left out. Traces name them; no grade and no number needs one.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub pictures_left_out: BTreeSet<String>,
+}
+
+/// Whether a bundle holds the pictures of screens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pictures {
+    /// It holds them.
+    #[default]
+    Kept,
+    /// It names them, and is some ten times smaller.
+    LeftOut,
 }
 
 /// The reason a bundle could not be packed or unpacked.

@@ -4,7 +4,7 @@ use apprentice_protocol::counted;
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::verify::{CheckedClaim, Verification, verify, verify_folder};
-use apprentice_runs::bundle::{UnpackLimits, pack};
+use apprentice_runs::bundle::{Pictures, UnpackLimits, pack_with};
 use apprentice_runs::{Wanted, check as check_place};
 use clap::Args;
 use schemars::JsonSchema;
@@ -29,6 +29,9 @@ pub(crate) struct Bundle {
     /// Sign the bundle with this SSH key; the signature is written beside it as `.sig`.
     #[arg(long, value_name = "KEY")]
     sign: Option<PathBuf>,
+    /// Leave out the pictures of screens, which are most of its size. The bundle names them, and `verify` says that it goes without.
+    #[arg(long)]
+    without_pictures: bool,
     /// Print the list of packed files as one JSON object (`apprentice.bundle/1`).
     #[arg(long)]
     json: bool,
@@ -59,7 +62,8 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
     let near = arguments.out.as_deref().and_then(Path::parent).filter(|near| !near.as_os_str().is_empty());
     let place = WholePlace::of(&arguments.folder, near.unwrap_or(Path::new(".")))?;
     let out = arguments.out.clone().unwrap_or_else(|| beside(place.beside()));
-    let list = pack(place.folder(), &out, env!("CARGO_PKG_VERSION")).kind(Kind::Config)?;
+    let pictures = if arguments.without_pictures { Pictures::LeftOut } else { Pictures::Kept };
+    let list = pack_with(place.folder(), &out, env!("CARGO_PKG_VERSION"), pictures).kind(Kind::Config)?;
     let signed = arguments
         .sign
         .as_ref()

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_exports::{
-    AsSent, ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm,
-    Selection, SentForm, SplitChoice, StepRange, export,
+    AsSent, ExportError, ExportFormat, ExportRequest, FolderError, ForProfile, Guidance, Manifest,
+    PictureForm, Selection, SentForm, SplitChoice, StepRange, export,
 };
 use apprentice_models::compat::{self, StudentProfile};
-use apprentice_protocol::counted;
+use apprentice_protocol::{ChatRequest, ModelProfile, counted};
 use apprentice_runs::Wanted;
 use apprentice_runs::row::{Role, Split};
 use apprentice_trace::{FileSource, Redactor};
@@ -55,6 +55,10 @@ pub(crate) struct Export {
     /// Only this part of the split (train, dev, test); may be repeated.
     #[arg(long = "split", value_name = "PART", value_parser = part)]
     parts: Vec<Split>,
+    /// Write each conversation as a model of this profile would have been sent it and would have said it (`openai` alone): a name, or
+    /// the file of a profile. Attempts for which that is not possible are left out and named.
+    #[arg(long, value_name = "NAME")]
+    for_profile: Option<String>,
     /// Let attempts at test tasks become training data. A model trained on them can no longer be measured on them.
     #[arg(long)]
     include_test: bool,
@@ -148,9 +152,16 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         },
         ..arguments.which.selection()?
     };
+    let for_profile =
+        arguments.for_profile.as_deref().map(|name| written_for(name, arguments)).transpose()?;
     let run = RunPlace::of(&arguments.run, Wanted::Run)?;
-    let place =
-        Place { run: run.folder(), source: run.source(), format: arguments.format, out: &arguments.out };
+    let place = Place {
+        run: run.folder(),
+        source: run.source(),
+        format: arguments.format,
+        out: &arguments.out,
+        for_profile,
+    };
     let manifest = place.export(selection, &arguments.which, apps(arguments.suite.as_deref())?)?;
     match arguments.json {
         true => terminal::json(&manifest),
@@ -176,6 +187,8 @@ pub(crate) struct Place<'a> {
     pub(crate) source: Option<Arc<dyn FileSource>>,
     pub(crate) format: ExportFormat,
     pub(crate) out: &'a Path,
+    /// The profile for which conversations are written.
+    pub(crate) for_profile: Option<ForProfile>,
 }
 
 impl Place<'_> {
@@ -197,6 +210,7 @@ impl Place<'_> {
             licence: which.licence.clone(),
             apps,
             as_sent: Some(as_sent()),
+            for_profile: self.for_profile.clone(),
             redactor: Arc::new(redactor),
             program: env!("CARGO_PKG_VERSION").to_owned(),
         };
@@ -214,6 +228,25 @@ fn as_sent() -> AsSent {
             Err(error) => Err(error.message),
         })
     })
+}
+
+/// Writes conversations as a model of a profile would have had them.
+fn written_for(name: &str, arguments: &Export) -> Result<ForProfile, Failure> {
+    let which = &arguments.which;
+    if arguments.format != ExportFormat::Openai {
+        return Err(Failure::say(Kind::Usage, "--for-profile needs --format openai"));
+    }
+    if which.without_guidance || which.from_step > 1 || which.to_step.is_some() {
+        let why = "--for-profile takes whole conversations: leave out --from-step, --to-step and --without-guidance";
+        return Err(Failure::say(Kind::Usage, why));
+    }
+    let student = StudentProfile::load(name).kind(Kind::Config)?;
+    let name = student.name.clone();
+    let write = Arc::new(move |recorded: &ModelProfile, request: &ChatRequest| {
+        let (messages, tools) = compat::as_written(&student, recorded, request)?;
+        Ok(SentForm { messages, tools })
+    });
+    Ok(ForProfile { name, write })
 }
 
 /// The application of each task of a suite.

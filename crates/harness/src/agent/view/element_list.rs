@@ -70,6 +70,8 @@ pub(crate) struct Part {
     short: String,
     pub(crate) role: String,
     pub(crate) facts: Facts,
+    /// The texts that tell it from others that look alike, in one line.
+    pub(crate) row: String,
 }
 
 /// What an element's line says, in parts that can be compared.
@@ -380,7 +382,8 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
     if role == "menuitem" && shown.states.remove(&State::Collapsed) && !selection.is_leaf(index) {
         shown.states.insert(State::Expanded);
     }
-    if let Some(row) = selection.row_of(index).filter(|row| !row.is_empty()) {
+    let row = selection.row_of(index);
+    if let Some(row) = row.first().filter(|row| !row.is_empty()) {
         let text = row.chars().take(ROW_NAME).collect();
         shown.details.push(Detail { kind: DetailKind::Row, text });
     }
@@ -413,7 +416,8 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
     };
     let (marks, details) = shown.details.into_iter().partition(is_mark);
     let facts = Facts { name, value, details, states, has_focus, marks, place, off_screen };
-    Part { id: node.id.clone(), label, text, short, role: role.to_owned(), facts }
+    let row = row.join(" ");
+    Part { id: node.id.clone(), label, text, short, role: role.to_owned(), facts, row }
 }
 
 /// Whether a part of an element is in the view.

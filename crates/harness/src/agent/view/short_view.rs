@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use apprentice_protocol::{
-    BoundedText, DetailKind, Limits, ResourceUsage, State, TextBudget, counted, is_item_role, takes_text_role,
+    BoundedText, Limits, ResourceUsage, State, TextBudget, counted, is_item_role, takes_text_role,
 };
 
 use super::delta_view::{NO_EFFECT, list_after};
@@ -207,8 +207,8 @@ fn labelled(mut all: Vec<Element<'_>>) -> Vec<Element<'_>> {
         let name = squeezed(&element.part.facts.name, MAX_NAME_CHARS);
         let role = element.part.role.replace(' ', "_");
         let name = if name.is_empty() { role.clone() } else { name };
-        let row = element.part.facts.details.iter().find(|detail| detail.kind == DetailKind::Row);
-        let row = row.map(|detail| squeezed(&detail.text, MAX_NAME_CHARS)).unwrap_or_default();
+        // The first text alone may be a number that no task names.
+        let row = squeezed(&element.part.row, MAX_NAME_CHARS);
         let label =
             if row.is_empty() { format!("{name} ({role})") } else { format!("{name} ({role}, row {row})") };
         let count = seen.entry(label.clone()).or_default();

@@ -118,7 +118,7 @@ fn a_list_box_is_chosen_from_by_its_options() {
         of.map(|form| form["properties"]["option"].clone())
     };
     let paper = options(&page, "Paper (combobox)").expect("is offered");
-    assert_eq!(paper["enum"], json!(["sheet", "A6 [sticker]"]));
+    assert_eq!(paper["enum"], json!(["A6 [sticker]"]), "the present one is no choice");
     assert!(options(&page, "Day (combobox)").expect("is offered")["maxLength"].is_u64(), "too many to list");
     assert_eq!(choices(&page, "type_into"), ["Size (combobox)"]);
     assert_eq!(choices(&page, "click"), ["Size (combobox)"], "a click would open what cannot be seen");
@@ -127,6 +127,11 @@ fn a_list_box_is_chosen_from_by_its_options() {
     assert_eq!(serde_json::to_value(&actions).expect("JSON")[0]["value"], json!("sheet"));
     let again = acted(page, act, boxes);
     assert_eq!(options(&again, "Paper (combobox)").expect("is offered")["enum"], json!(["A6 [sticker]"]));
+    let other = "{\"select\": \"Paper (combobox)\", \"option\": \"A6 [sticker]\"}";
+    assert_eq!(options(&acted(again, other, boxes), "Paper (combobox)"), None, "nothing is left");
+    let radios =
+        request(&["Elements:\n#n5 Off (radio) [checked]\n#n6 On (radio) [focused, unchecked]"], true);
+    assert_eq!(choices(&radios, "click"), ["On (radio)"]);
     let desktop = request(&[boxes], false);
     assert_eq!((choices(&desktop, "click").len(), choices(&desktop, "type_into").len()), (3, 3));
     assert_eq!(options(&desktop, "Paper (combobox)"), None);
@@ -192,4 +197,23 @@ fn the_example_turns_are_in_the_form_that_is_asked_for() {
             assert!(told.lines().any(|line| line.starts_with(label)), "{label} in {told}");
         }
     }
+}
+
+#[test]
+fn the_next_step_names_what_the_task_names_of_the_newest_list() {
+    let advice = "<advice>\nfree a card.\n1. click <reader>\n2. click \"Actions\" in row <day>\n</advice>";
+    let list = |names: [&str; 2]| {
+        let lines = names.map(|name| format!("#n{} {name}", name.len()));
+        format!("Elements:\n{}\nTask: Free Ada Holm's card on Friday.", lines.join("\n"))
+    };
+    let first = list(["Ada Holm (link)", "Benedict Ost (link)"]);
+    let second = list(["Actions (button, row Monday Ost)", "Actions (button, row Friday Holm 4)"]);
+    let request = acted(request(&[&first, advice], true), "{\"click\": \"Ada Holm (link)\"}", &second);
+    let shown: Vec<String> = as_shown(&request.messages)
+        .iter()
+        .map(|message| serde_json::to_value(message).expect("writes").to_string())
+        .collect();
+    assert!(shown[0].contains("Next step of the advice: click \\\"Ada Holm\\\"\""), "{}", shown[0]);
+    let row = "click \\\"Actions\\\" in row \\\"Friday Holm 4\\\"\"";
+    assert!(shown[2].contains(row), "{}", shown[2]);
 }

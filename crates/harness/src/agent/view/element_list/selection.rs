@@ -189,9 +189,9 @@ impl Selection {
         self.is_page
     }
 
-    /// What tells a control from others that look alike.
-    pub(super) fn row_of(&self, index: usize) -> Option<&str> {
-        self.rows.get(&index)?.first().map(String::as_str)
+    /// The texts that tell a control from others that look alike; none where no other does.
+    pub(super) fn row_of(&self, index: usize) -> &[String] {
+        self.rows.get(&index).map_or(&[], Vec::as_slice)
     }
 
     /// The sentence below a node.

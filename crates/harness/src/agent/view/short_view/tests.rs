@@ -80,6 +80,29 @@ fn elements_that_look_alike_get_labels_of_their_own() {
 }
 
 #[test]
+fn buttons_of_rows_are_told_apart_by_all_that_no_other_row_holds() {
+    let text = shown(
+        &[
+            (None, "window", "Desk", &[State::Active]),
+            (Some(0), "table", "", &[]),
+            (Some(1), "row", "", &[]),
+            (Some(2), "cell", "4188", &[]),
+            (Some(2), "cell", "Ada Holm", &[]),
+            (Some(2), "cell", "Friday", &[]),
+            (Some(2), "button", "Details", &[]),
+            (Some(1), "row", "", &[]),
+            (Some(7), "cell", "4035", &[]),
+            (Some(7), "cell", "Ben Ost", &[]),
+            (Some(7), "cell", "Friday", &[]),
+            (Some(7), "button", "Details", &[]),
+        ],
+        "",
+    );
+    assert!(text.contains("Details (button, row 4188 Ada Holm)\n"), "{text}");
+    assert!(text.contains("Details (button, row 4035 Ben Ost)\n"), "{text}");
+}
+
+#[test]
 fn a_long_value_shows_where_it_begins_and_ends() {
     let value: String = ('a'..='z').cycle().take(300).collect();
     let cut = ends_of(&value);
