@@ -54,7 +54,7 @@ pub(super) fn find(
     let stem = |name: String| name.split('.').next().unwrap_or_default().to_owned();
     let there: BTreeSet<String> =
         entries.map(|entry| stem(entry.file_name().to_string_lossy().into_owned())).collect();
-    let blobs = within(name, BLOBS_FOLDER);
+    let blobs = if name.is_empty() { BLOBS_FOLDER.to_owned() } else { format!("{name}/{BLOBS_FOLDER}") };
     let of_run = |path: &String| Some(stem(path.strip_prefix(blobs.as_str())?.strip_prefix('/')?.to_owned()));
     let left_out: BTreeSet<String> =
         list.map(|list| list.pictures_left_out.iter().filter_map(of_run).collect()).unwrap_or_default();

@@ -24,7 +24,8 @@ pub(super) fn bound(step: &str, task: &str, listed: &[Listed]) -> String {
 /// `click <address>`: the listed name that stands in the task. Of names within each other it is the longest.
 fn pressed(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
     let (act, value) = step.split_once(' ')?;
-    if !PRESSES.contains(&act) || !(value.starts_with('<') && value.ends_with('>')) {
+    let is_open = value.starts_with('<') && value.ends_with('>');
+    if !is_open || !PRESSES.contains(&act) {
         return None;
     }
     let names = listed.iter().map(Listed::name).filter(|name| is_proper(name, task));
