@@ -130,8 +130,11 @@ fn what_moved_takes_its_children_along_and_other_programs_are_not_remembered() {
     let (button, place) = (address("button"), read(BusRole::Button, "", Rect::new(0, 0, 9, 9)));
     let walked =
         [Some(Walked { address: &button, read: &place, parent: None, lower: 0, hidden: false, whole: true })];
-    let other =
-        TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("thunar", "gtk", None))]));
+    let other = TreeMemory::of(
+        &walked,
+        SCREEN,
+        HashMap::from([(":1.3".to_owned(), Program::of("thunar", "gtk", None))]),
+    );
     assert!(other.unchanged(&since).recall(&button).is_none());
 }
 
