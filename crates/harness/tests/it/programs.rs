@@ -1,5 +1,4 @@
 //! Acts on other people's programs whose windows and lists are not what their accessibility says: what is hit, and what became of it.
-#![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
 use apprentice_protocol::{Action, Command, Observation, ScreenPoint, State, Target, TreeBudget, World};
 

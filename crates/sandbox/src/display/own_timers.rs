@@ -65,6 +65,13 @@ impl Input {
     }
 }
 
+/// An input, and when it was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) kind: Input,
+    pub(super) at: Duration,
+}
+
 /// What had been done and shown at some moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
@@ -79,8 +86,8 @@ pub(super) struct Effects {
 struct Waiting {
     due: Duration,
     before: Effects,
-    /// The last input before it, and when that was.
-    input: (Input, Duration),
+    /// The last input before it.
+    input: Given,
 }
 
 /// A timer that has ended, and what its program has done by the time that all programs rested again.
@@ -145,11 +152,11 @@ impl OwnTimers {
     }
 
     /// Records that all programs rest, and that a thread of one waits for a timer. Returns whether that is its own clock.
-    pub(super) fn note_waiting(&mut self, timer: Timer, before: Effects, input: (Input, Duration)) -> bool {
+    pub(super) fn note_waiting(&mut self, timer: Timer, before: Effects, input: Given) -> bool {
         let known = self.threads.entry(timer.thread).or_default();
         let waiting = *known.waiting.get_or_insert(Waiting { due: timer.due, before, input });
-        let after = waiting.due.saturating_sub(waiting.input.1);
-        let is_habit = |habit: &Habit| habit.is_of(waiting.input.0, after) && habit.idle >= habit.needed;
+        let after = waiting.due.saturating_sub(waiting.input.at);
+        let is_habit = |habit: &Habit| habit.is_of(waiting.input.kind, after) && habit.idle >= habit.needed;
         // A clock ticks whenever it likes, so that an answer may come just then.
         let ticks = || known.expected.iter().any(|expected| is_near(*expected, waiting.due));
         let is_own = known.habits.iter().any(is_habit) || (after > SHORT_TIMER && ticks());
@@ -215,9 +222,9 @@ impl Known {
             self.distrust(timer);
             return;
         }
-        let after = timer.due.saturating_sub(timer.input.1);
+        let after = timer.due.saturating_sub(timer.input.at);
         if worked <= LIGHT || after > SHORT_TIMER {
-            self.note_idle_end(timer.input.0, after);
+            self.note_idle_end(timer.input.kind, after);
         } else {
             self.doubt(timer);
         }
@@ -262,17 +269,18 @@ impl Known {
 
     /// What ends near this timer after input may have an effect.
     fn doubt(&mut self, timer: Waiting) {
-        let after = timer.due.saturating_sub(timer.input.1);
-        let beside =
-            |habit: &&mut Habit| habit.input.is_like(timer.input.0) && habit.after.abs_diff(after) <= BESIDE;
+        let after = timer.due.saturating_sub(timer.input.at);
+        let beside = |habit: &&mut Habit| {
+            habit.input.is_like(timer.input.kind) && habit.after.abs_diff(after) <= BESIDE
+        };
         self.habits.iter_mut().filter(beside).for_each(|habit| habit.idle = 0);
     }
 
     /// A timer had an effect: what ends at its time after input, or at its time after the ends before, is waited for again.
     fn distrust(&mut self, timer: Waiting) {
-        let after = timer.due.saturating_sub(timer.input.1);
+        let after = timer.due.saturating_sub(timer.input.at);
         self.doubt(timer);
-        for habit in self.habits.iter_mut().filter(|habit| habit.is_of(timer.input.0, after)) {
+        for habit in self.habits.iter_mut().filter(|habit| habit.is_of(timer.input.kind, after)) {
             habit.needed = habit.needed.saturating_mul(DISTRUST);
         }
         let ends = std::mem::take(&mut self.ends);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use apprentice_protocol::Rect;
 
 use super::drawn_areas::join;
-use super::own_timers::{Effects, Input, OwnTimers};
+use super::own_timers::{Effects, Given, Input, OwnTimers};
 use super::programs::{ProgramLook, Timer};
 
 /// After something was drawn, idle programs must stay idle for this long: one frame of a display, at which toolkits draw
@@ -59,7 +59,7 @@ pub(super) struct ScreenActivity {
     /// Programs with a short timer, as the last look at which all were idle told.
     timers: Vec<i32>,
     /// The last press of a button or a key, or the last input if it pressed nothing.
-    pressed: (Input, Duration),
+    pressed: Given,
     /// Timers of programs, and those that are only their own clocks.
     own: OwnTimers,
     /// Processor time of each thread's program, as the last look told.
@@ -87,7 +87,7 @@ impl ScreenActivity {
     /// Records that input was sent. Windows that changed before it no longer count.
     pub(super) fn note_input(&mut self, now: Duration) {
         self.own.note_input(now, self.changes);
-        self.pressed = (Input::Other, now);
+        self.pressed = Given { kind: Input::Other, at: now };
         self.input = now;
         self.window = None;
         self.idle = false;
@@ -97,7 +97,7 @@ impl ScreenActivity {
 
     /// Records that a button or a key was pressed.
     pub(super) fn note_pressed(&mut self, what: Input, now: Duration) {
-        self.pressed = (what, now);
+        self.pressed = Given { kind: what, at: now };
     }
 
     /// Records that a wait begins.

@@ -35,7 +35,9 @@ impl OpenMenus {
             match events(&bus).await {
                 Ok(mut events) => {
                     while let Some(event) = events.next().await {
-                        known.take(event.ok());
+                        if let Ok(event) = event {
+                            known.take(&event);
+                        }
                     }
                 }
                 Err(error) => tracing::warn!(%error, "context menus of Qt are not heard of"),
@@ -43,8 +45,8 @@ impl OpenMenus {
         });
     }
 
-    fn take(&self, event: Option<Message>) {
-        let Some((at, shows)) = event.as_ref().and_then(read) else { return };
+    fn take(&self, event: &Message) {
+        let Some((at, shows)) = read(event) else { return };
         let mut known = self.0.borrow_mut();
         known.retain(|other| *other != at);
         if shows {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
 
-use super::{DesktopEnvironment, closed_menus, remarks, silent_areas, unclear_cells, window_names};
+use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_names};
 
 /// Longest wait for the first drawing of a window.
 const FIRST_DRAWING: Duration = Duration::from_millis(2500);
@@ -68,7 +68,7 @@ impl DesktopEnvironment {
         }
         let picture = self.cell.on_screen(|screen, _| screen.frame()).await?;
         if lists {
-            let silent = silent_areas::add_to(tree, front, &picture);
+            let silent = self.silent_areas.add_to(tree, front, &picture);
             let largest = silent.iter().map(|(_, area)| *area);
             let largest = largest.max_by_key(|area| i64::from(area.width) * i64::from(area.height));
             self.reader.add_places(silent);

@@ -26,6 +26,7 @@ use apprentice_protocol::{
 
 use apprentice_sandbox::{Cell, NodeFacts, Pointer, was_closed};
 use ocr::WindowReader;
+use silent_areas::SilentAreas;
 pub use source::{DesktopConfig, DesktopSource, Sight};
 use target::{Reach, Unreached};
 
@@ -51,6 +52,7 @@ struct DesktopEnvironment {
     seen_changes: u64,
     /// The elements of the last view.
     seen_tree: Option<UiTree>,
+    silent_areas: SilentAreas,
     /// What its pictures and lists hold.
     sight: Sight,
     reader: WindowReader,

@@ -53,35 +53,77 @@ struct Squares {
     silent: Vec<bool>,
 }
 
-/// Adds what is drawn and not told to the window in front, and returns where it lies.
-pub(super) fn add_to(tree: &mut UiTree, front: Rect, screen: &Frame) -> Vec<(NodeRef, Rect)> {
-    let Some(holder) = window_of(tree, front) else { return Vec::new() };
-    let Some(area) = on_screen(front, screen) else { return Vec::new() };
-    let mut squares = Squares::of(area);
-    squares.leave_out_told(tree);
-    squares.leave_out_plain(screen);
-    let mut found = squares.parts();
-    found.sort_by_key(|part| std::cmp::Reverse(i64::from(part.width) * i64::from(part.height)));
-    found.truncate(MOST);
-    found.sort_by_key(|part| (part.y, part.x));
-    let mut added = Vec::new();
-    for (number, bounds) in (1u32..).zip(found) {
-        let node =
-            UiNode { bounds: Some(bounds), ..UiNode::new(format!("d{number}"), Some(holder), DRAWN, "") };
-        added.push((node.id.clone(), bounds));
-        insert_below(tree, holder, node);
-    }
-    added
+/// The parts that views have told of. One keeps its reference for as long as it lies where it lay, also behind another window.
+#[derive(Debug, Default)]
+pub(super) struct SilentAreas {
+    known: Vec<SilentArea>,
+    named: u32,
 }
 
-/// The number of the active window's node.
-fn window_of(tree: &UiTree, front: Rect) -> Option<u32> {
+#[derive(Clone, Debug)]
+struct SilentArea {
+    window: NodeRef,
+    node: NodeRef,
+    bounds: Rect,
+}
+
+impl SilentAreas {
+    /// Adds what is drawn and not told to the window in front, and returns where it lies. Parts of windows behind it are added as
+    /// they were seen last.
+    pub(super) fn add_to(&mut self, tree: &mut UiTree, front: Rect, screen: &Frame) -> Vec<(NodeRef, Rect)> {
+        let Some(window) = window_of(tree, front) else { return Vec::new() };
+        let Some(area) = on_screen(front, screen) else { return Vec::new() };
+        let mut squares = Squares::of(area);
+        squares.leave_out_told(tree);
+        squares.leave_out_plain(screen);
+        let mut found = squares.parts();
+        found.sort_by_key(|part| std::cmp::Reverse(i64::from(part.width) * i64::from(part.height)));
+        found.truncate(MOST);
+        found.sort_by_key(|part| (part.y, part.x));
+        let here: Vec<SilentArea> = found.into_iter().map(|bounds| self.named(&window, bounds)).collect();
+        let added = here.iter().map(|part| (part.node.clone(), part.bounds)).collect();
+        self.known
+            .retain(|part| part.window != window && tree.nodes.iter().any(|node| node.id == part.window));
+        self.known.extend(here);
+        for part in &self.known {
+            part.insert_into(tree);
+        }
+        added
+    }
+
+    /// The part of a window at this place, by the name that it has.
+    fn named(&mut self, window: &NodeRef, bounds: Rect) -> SilentArea {
+        let known = self.known.iter().find(|part| part.window == *window && part.bounds == bounds);
+        if let Some(known) = known {
+            return known.clone();
+        }
+        self.named += 1;
+        SilentArea { window: window.clone(), node: NodeRef(format!("d{}", self.named)), bounds }
+    }
+}
+
+impl SilentArea {
+    /// Puts the part last below its window.
+    fn insert_into(&self, tree: &mut UiTree) {
+        let window = tree.nodes.iter().position(|node| node.id == self.window);
+        let Some(holder) = window.and_then(|at| u32::try_from(at).ok()) else { return };
+        let id = self.node.0.clone();
+        insert_below(
+            tree,
+            holder,
+            UiNode { bounds: Some(self.bounds), ..UiNode::new(id, Some(holder), DRAWN, "") },
+        );
+    }
+}
+
+/// The node of the active window.
+fn window_of(tree: &UiTree, front: Rect) -> Option<NodeRef> {
     let is_front = |node: &UiNode| {
         let inside =
             node.bounds.and_then(|bounds| bounds.centre()).is_some_and(|centre| front.contains(centre));
         node.role.is_window() && node.is(State::Active) && inside
     };
-    u32::try_from(tree.nodes.iter().position(is_front)?).ok()
+    tree.nodes.iter().find(|node| is_front(node)).map(|node| node.id.clone())
 }
 
 /// Puts a node last below another: nodes stand depth first.
@@ -226,7 +268,7 @@ mod tests {
     use apprentice_pixels::Frame;
     use apprentice_protocol::{Rect, State, UiNode, UiTree};
 
-    use super::add_to;
+    use super::SilentAreas;
 
     fn node(id: &str, parent: Option<u32>, role: &str, name: &str, at: Rect) -> UiNode {
         UiNode { bounds: Some(at), ..UiNode::new(id, parent, role, name) }
@@ -259,7 +301,8 @@ mod tests {
             node("n5", Some(3), "button", "OK", Rect::new(500, 0, 9, 9)),
         ];
         let mut tree = UiTree { nodes: nodes.clone(), truncated: None };
-        let found = add_to(&mut tree, front, &screen);
+        let mut areas = SilentAreas::default();
+        let found = areas.add_to(&mut tree, front, &screen);
         assert_eq!(found.len(), 1, "an ornament is none: {found:?}");
         assert_eq!(found[0].1, Rect::new(40, 100, 200, 120));
         let ids: Vec<(&str, Option<u32>)> =
@@ -267,8 +310,16 @@ mod tests {
         let expected =
             [("n1", None), ("n2", Some(0)), ("n3", Some(0)), ("d1", Some(0)), ("n4", None), ("n5", Some(4))];
         assert_eq!(ids, expected);
+        // Its window goes behind another, which draws nothing of its own.
+        let mut behind = UiTree { nodes: nodes.clone(), truncated: None };
+        behind.nodes[0].states.remove(&State::Active);
+        behind.nodes[3].states.insert(State::Active);
+        assert!(areas.add_to(&mut behind, Rect::new(0, 0, 9, 9), &screen).is_empty());
+        assert_eq!(behind.nodes[3].id.0, "d1", "it is not gone");
+        let mut again = UiTree { nodes: nodes.clone(), truncated: None };
+        assert_eq!(areas.add_to(&mut again, front, &screen), found, "its reference lasts");
         let mut told = UiTree { nodes, truncated: None };
         told.nodes[2].value = Some("the page's text".into());
-        assert!(add_to(&mut told, front, &screen).is_empty());
+        assert!(areas.add_to(&mut told, front, &screen).is_empty());
     }
 }

@@ -8,6 +8,7 @@ use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NetworkPolic
 
 use super::DesktopEnvironment;
 use super::ocr::WindowReader;
+use super::silent_areas::SilentAreas;
 
 /// Configuration shared by the cells of all desktop worlds.
 #[derive(Clone, Debug)]
@@ -78,6 +79,7 @@ impl DesktopSource {
             has_looked: false,
             seen_changes: 0,
             seen_tree: None,
+            silent_areas: SilentAreas::default(),
             sight,
             reader: WindowReader::default(),
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apprentice_protocol::ScreenPoint;
 
-use super::{Effects, Input, OwnTimers};
+use super::{Effects, Given, Input, OwnTimers};
 use crate::display::programs::Timer;
 
 const CLICK: Input = Input::Button(1, ScreenPoint::new(500, 300));
@@ -37,7 +37,7 @@ impl Program {
         let timer = Timer { process: 7, thread: 7, due: ms(self.input + until) };
         self.timers.note_rest(|_| self.effects.work);
         self.timers.judge(self.effects.changes);
-        self.timers.note_waiting(timer, self.effects, (self.kind, ms(self.input)))
+        self.timers.note_waiting(timer, self.effects, Given { kind: self.kind, at: ms(self.input) })
     }
 
     /// Lets a timer end, with what it draws and how long it works.
