@@ -143,7 +143,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::{SEEDS, installed, seed};
+    use super::{OPENERS, SEEDS, installed, seed};
 
     #[test]
     fn a_home_keeps_what_it_has() {
@@ -172,5 +172,17 @@ mod tests {
         for (path, text) in SEEDS.iter().filter(|(_, text)| text.starts_with('{')) {
             serde_json::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{path}: {error}"));
         }
+    }
+
+    #[test]
+    fn documents_open_in_the_office_that_tasks_expect_whatever_else_is_installed() {
+        let opens = |kind: &str| {
+            let line = OPENERS.1.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix('='));
+            line.and_then(|programs| programs.split(';').next())
+        };
+        // AbiWord and Gnumeric, too, name themselves for these.
+        assert_eq!(opens("application/vnd.oasis.opendocument.text"), Some("libreoffice-writer.desktop"));
+        let sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+        assert_eq!(opens(sheet), Some("libreoffice-calc.desktop"));
     }
 }
