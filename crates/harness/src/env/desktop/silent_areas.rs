@@ -93,9 +93,14 @@ impl SilentAreas {
 
     /// The part of a window at this place, by the name that it has.
     fn named(&mut self, window: &NodeRef, bounds: Rect) -> SilentArea {
-        let known = self.known.iter().find(|part| part.window == *window && part.bounds == bounds);
-        if let Some(known) = known {
-            return known.clone();
+        // Its edges follow what is drawn in it: a caret, a menu over it.
+        let is_known = |part: &SilentArea| {
+            let holds = |area: Rect, other: Rect| other.centre().is_some_and(|at| area.contains(at));
+            part.window == *window && (holds(part.bounds, bounds) || holds(bounds, part.bounds))
+        };
+        // Taken out, as another part of today may lie in it, too.
+        if let Some(at) = self.known.iter().position(is_known) {
+            return SilentArea { bounds, ..self.known.remove(at) };
         }
         self.named += 1;
         SilentArea { window: window.clone(), node: NodeRef(format!("d{}", self.named)), bounds }
