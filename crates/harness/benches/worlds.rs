@@ -289,8 +289,8 @@ async fn started_ahead(bench: &Bench, plan: &Plan) {
     print("fresh-browser-ahead", times.split_off(1));
 }
 
-/// The tree of a spreadsheet, here and by a script that stands in the folder of the pages.
-async fn tree(bench: &Bench, plan: &Plan) {
+/// A desktop with a small table in a spreadsheet.
+async fn spreadsheet(bench: &Bench) -> World {
     // Without Calc, LibreOffice shows something else.
     assert!(Path::new(CALC).is_file(), "{CALC} is missing: install the package libreoffice-calc");
     let mut world = bench.desktop().await;
@@ -299,6 +299,12 @@ async fn tree(bench: &Bench, plan: &Plan) {
     launch(bench, &mut world, &["soffice", "--norestore", "--calc", "/home/user/orders.csv"]).await;
     act(&mut world, &Action::Key { chord: Chord::parse("Return").expect("a key"), hold_ms: None }).await;
     rest(&mut world).await;
+    world
+}
+
+/// The tree of a spreadsheet, here and by a script that stands in the folder of the pages.
+async fn tree(bench: &Bench, plan: &Plan) {
+    let mut world = spreadsheet(bench).await;
     let budget = TreeBudget { hidden: apprentice_protocol::HiddenNodes::Read, ..WHOLE };
     let mut nodes = 0;
     let rounds = plan.rounds.min(10);

@@ -1,11 +1,9 @@
 //! Clicks in programs of a desktop until they are settled and seen. Each is proven by what its program says afterwards: where the
 //! caret stands, which file is selected, which cell has the focus.
 
-use apprentice_protocol::{
-    Action, Chord, Clock as _, DetailKind, Observation, ScreenPoint, State, UiNode, Want, World,
-};
+use apprentice_protocol::{Clock as _, DetailKind, Observation, ScreenPoint, State, UiNode, Want, World};
 
-use crate::{Bench, Plan, act, click, close, launch, print, rest, see};
+use crate::{Bench, Plan, act, click, close, launch, print, see, spreadsheet};
 
 const TREE: Want = Want { screenshot: false, tree: Some(crate::WHOLE) };
 const PICTURE: Want = Want { screenshot: true, tree: None };
@@ -48,12 +46,7 @@ pub(crate) async fn at_files(bench: &Bench, plan: &Plan) {
 
 /// Clicks at cells of a spreadsheet: each gives another one the focus.
 pub(crate) async fn at_cells(bench: &Bench, plan: &Plan) {
-    let mut world = bench.desktop().await;
-    let table = "Name,Town,Sum\nOrder 1,Kiel,12\nOrder 2,Bonn,30\n";
-    world.machine.write("/home/user/orders.csv", table.as_bytes()).await.expect("written");
-    launch(bench, &mut world, &["soffice", "--norestore", "--calc", "/home/user/orders.csv"]).await;
-    act(&mut world, &Action::Key { chord: Chord::parse("Return").expect("a key"), hold_ms: None }).await;
-    rest(&mut world).await;
+    let mut world = spreadsheet(bench).await;
     let seen = see(&mut world, TREE).await;
     let cells = ["B2", "D9", "C4", "E7", "B11", "F5", "C8", "D3", "E12", "B6"];
     let places = places(&seen, |node| cells.contains(&node.name.as_str()));

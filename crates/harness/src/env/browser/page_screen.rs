@@ -13,8 +13,8 @@ use apprentice_sandbox::{CellScreen, SoleWindow};
 /// How often a picture is taken again because something was drawn while the page's elements were read.
 const RETAKES: usize = 2;
 
-/// The screen for a page of a size, which leaves a place free for the pointer. And a window as large as the whole screen is made one pixel smaller by Chromium, as some window
-/// managers would take it for one that wants the screen for itself.
+/// The screen for a page of a size, which leaves a place free for the pointer. And a window as large as the whole screen is made one
+/// pixel smaller by Chromium, as some window managers would take it for one that wants the screen for itself.
 pub(super) fn screen_for(page: Size) -> Size {
     Size::new(page.width + 1, page.height + 1)
 }
