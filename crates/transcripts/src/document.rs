@@ -6,13 +6,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::ReadError;
+use crate::unpacked;
 
 /// Maximum number of bytes of a document.
 pub(crate) const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Reads the bytes of a document.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
-    apprentice_files::read_at_most(path, MAX_DOCUMENT_BYTES).map_err(|error| ReadError::file(path, error))
+    unpacked::read_at_most(path, MAX_DOCUMENT_BYTES).map_err(|error| ReadError::file(path, error))
 }
 
 /// Reads a document.

@@ -9,11 +9,14 @@ use crate::error::ReadError;
 use crate::lines::Lines;
 use crate::model::Program;
 use crate::recognise::{Kind, recognise};
+use crate::unpacked::has_ending;
 
 /// Maximum number of logs below a folder.
 pub const MAX_LOGS: usize = 10_000;
 /// Maximum number of files and folders that are looked at.
 const MAX_ENTRIES: usize = 200_000;
+/// Endings of the names of logs, packed or not.
+const ENDINGS: [&str; 3] = ["jsonl", "json", "eval"];
 /// How deep logs lie below a folder: Codex keeps them by year, month and day, OSWorld by five names.
 const MAX_DEPTH: usize = 9;
 
@@ -87,12 +90,10 @@ impl Walk {
     fn entry(&mut self, entry: &Path, depth: usize) -> Result<(), ReadError> {
         // A link may lead into a circle.
         let Ok(kind) = std::fs::symlink_metadata(entry).map(|data| data.file_type()) else { return Ok(()) };
-        let ends =
-            |ends: &[&str]| entry.extension().is_some_and(|end| ends.iter().any(|known| end == *known));
         if kind.is_dir() {
             // Agents that a session started are read with it.
             let of_session = entry.file_name().is_some_and(|name| name == "subagents")
-                && entry.parent().is_some_and(|parent| parent.with_extension("jsonl").is_file());
+                && entry.parent().is_some_and(has_session);
             if of_session {
                 return Ok(());
             }
@@ -101,7 +102,7 @@ impl Walk {
             } else if depth < MAX_DEPTH {
                 self.folder(entry, depth + 1)?;
             }
-        } else if kind.is_file() && ends(&["jsonl", "json", "eval"]) {
+        } else if kind.is_file() && ENDINGS.iter().any(|ending| has_ending(entry, ending)) {
             match recognise(entry) {
                 Ok(Kind::Of(program)) => self.found.push(Found { program, paths: vec![entry.to_owned()] }),
                 Ok(Kind::Other(seems)) => {
@@ -116,6 +117,11 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// Returns whether a session of Claude Code lies beside the folder of its agents.
+fn has_session(folder: &Path) -> bool {
+    ["jsonl", "jsonl.gz", "jsonl.zst"].iter().any(|ending| folder.with_extension(ending).is_file())
 }
 
 /// Joins the files of one session of Gemini CLI: one that is resumed in a later minute leaves two.

@@ -25,6 +25,7 @@ mod samples;
 mod summary;
 mod texts;
 mod tree;
+mod unpacked;
 
 pub use error::{KNOWN, ReadError};
 pub use find::{Found, MAX_LOGS, find};

@@ -1,10 +1,10 @@
 //! Reads a file line by line, whatever its size; a line may be long, as pictures stand in lines.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
+use crate::unpacked;
 
 /// Maximum number of bytes of a line.
 const MAX_LINE_BYTES: usize = 64 << 20;
@@ -16,7 +16,7 @@ const MAX_KEPT_LINE_BYTES: usize = 8 << 20;
 /// The lines of a file.
 pub(crate) struct Lines {
     path: PathBuf,
-    file: BufReader<File>,
+    file: BufReader<Box<dyn Read>>,
     line: Vec<u8>,
     /// Bytes of the line that stand in the file's buffer; 0 if `line` holds it.
     taken: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = apprentice_files::open(path).map_err(|error| ReadError::file(path, error))?;
+        let file = unpacked::open(path).map_err(|error| ReadError::file(path, error))?;
         let file = BufReader::with_capacity(BUFFER_BYTES, file);
         Ok(Self { path: path.to_owned(), file, line: Vec::new(), taken: 0, number: 0 })
     }

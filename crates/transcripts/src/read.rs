@@ -11,6 +11,7 @@ use crate::programs::{
 };
 use crate::samples::Samples;
 use crate::texts::Texts;
+use crate::unpacked::has_ending;
 
 /// Reads a log.
 ///
@@ -37,7 +38,7 @@ pub fn read_each(found: &Found, take: &mut dyn FnMut(&Log, Transcript)) -> Resul
         replies += transcript.turns.len();
         take(log, transcript);
     };
-    let packed = path.extension().is_none_or(|end| end != "json");
+    let packed = !has_ending(path, "json");
     let mut log = match found.program {
         Program::OpenAi | Program::ShareGpt => {
             conversations::read(path, found.program, &texts, &mut Samples::new(&mut counted))?

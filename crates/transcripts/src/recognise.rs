@@ -12,6 +12,7 @@ use crate::error::ReadError;
 use crate::lines::Lines;
 use crate::model::Program;
 use crate::programs::{cua_agent, inspect, openhands, osworld};
+use crate::unpacked;
 
 /// Bytes of a file that are read to say what it is.
 const START_BYTES: u64 = 4096;
@@ -85,9 +86,8 @@ pub(crate) fn recognise(path: &Path) -> Result<Kind, ReadError> {
     if data.is_dir() {
         return Ok(folder(path));
     }
-    let mut file = apprentice_files::open(path).map_err(|error| ReadError::file(path, error))?;
     let mut start = Vec::new();
-    let read = file.by_ref().take(START_BYTES).read_to_end(&mut start);
+    let read = unpacked::open(path).and_then(|file| file.take(START_BYTES).read_to_end(&mut start));
     read.map_err(|error| ReadError::file(path, error))?;
     if start.starts_with(b"PK\x03\x04") {
         return Ok(if inspect::is_log(path)? {
@@ -123,13 +123,15 @@ fn folder(path: &Path) -> Kind {
 
 /// What a file that is no text seems to be.
 fn binary(start: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 9] = [
+    let known: [(&[u8], &str); 11] = [
         (
             b"SQLite format 3\0",
             "is an SQLite database (opencode keeps one: `opencode export` writes what is read)",
         ),
-        (b"\x1f\x8b", "is packed by gzip: unpack it first"),
-        (b"\x28\xb5\x2f\xfd", "is packed by Zstandard: unpack it first"),
+        (b"\x1f\x8b", "is packed twice: unpack it first"),
+        (b"\x28\xb5\x2f\xfd", "is packed twice: unpack it first"),
+        (b"BZh", "is packed by bzip2: unpack it first"),
+        (b"\xfd7zXZ", "is packed by xz: unpack it first"),
         (b"\x89PNG", "is a picture"),
         (b"\xff\xd8\xff", "is a picture"),
         (b"GIF8", "is a picture"),

@@ -19,6 +19,7 @@ use crate::lines::Lines;
 use crate::model::{Call, Log, Program, Transcript, Verdict};
 use crate::samples::Samples;
 use crate::texts::Texts;
+use crate::unpacked::has_ending;
 
 /// What stands around calls and answers in words.
 const CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
@@ -41,7 +42,7 @@ pub(crate) fn read(
         index.complete(&mut transcript, attempt);
         transcript
     };
-    if path.extension().is_some_and(|end| end == "json") {
+    if has_ending(path, "json") {
         let bytes = document::bytes(path)?;
         for told in document::list_of::<Told<'_>>(path, program.name(), &bytes)? {
             samples.add(&mut log, conversation(&told));

@@ -17,6 +17,7 @@ use crate::lines::Lines;
 use crate::model::{Call, Ending, Log, Program, Tokens};
 use crate::pictures::of_base64;
 use crate::texts::Texts;
+use crate::unpacked::has_ending;
 
 const PROGRAM: &str = Program::GeminiCli.name();
 
@@ -26,7 +27,7 @@ pub(crate) fn read(paths: &[PathBuf], texts: &Texts) -> Result<Log, ReadError> {
     let mut log = Log::new(Program::GeminiCli, first);
     let mut chat = Chat::new(texts);
     for path in paths {
-        if path.extension().is_some_and(|end| end == "json") {
+        if has_ending(path, "json") {
             chat.document(&document::read(path, PROGRAM)?);
         } else {
             chat.lines(path, &mut log.notes)?;

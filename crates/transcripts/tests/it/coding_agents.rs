@@ -1,5 +1,7 @@
 //! Logs of coding agents.
 
+use std::io::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::place::{Place, holds};
@@ -468,4 +470,40 @@ fn calls_that_openhands_could_not_read_are_failed_without_arguments() {
             ],
         }),
     );
+}
+
+/// A session and the file of its agent read as before after `gzip -r` has packed the folder.
+#[test]
+fn packed_sessions_read_as_plain_ones() {
+    let (plain, packed) = (Place::new(), Place::new());
+    let spawn = json!({ "type": "tool_use", "id": "a", "name": "Agent", "input": { "prompt": "Count." } });
+    let session = [
+        line("1", "user", json!({ "message": { "role": "user", "content": "Sort the list." } })),
+        part("2", "m1", spawn),
+        result(
+            "3",
+            "a",
+            json!("Three."),
+            json!({ "toolUseResult": { "status": "completed", "agentId": "x1" } }),
+        ),
+        part("4", "m2", json!({ "type": "text", "text": "Sorted." })),
+    ];
+    let agent = [
+        line(
+            "5",
+            "user",
+            json!({ "isSidechain": true, "agentId": "x1", "message": { "role": "user", "content": "Count." } }),
+        ),
+        part("6", "m3", json!({ "type": "text", "text": "Three." })),
+    ];
+    for (name, lines) in [("s.jsonl", &session[..]), ("s/subagents/agent-x1.jsonl", &agent)] {
+        let path = plain.lines(name, lines);
+        let mut bytes = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        bytes.write_all(&std::fs::read(path).expect("read")).expect("packed");
+        packed.write(&format!("{name}.gz"), bytes.finish().expect("packed"));
+    }
+    let (of_plain, of_packed) = (plain.read(""), packed.read(""));
+    assert_eq!(of_plain["transcripts"], of_packed["transcripts"], "{of_packed:#}");
+    let helpers = of_packed.to_string().matches("x1").count();
+    assert!(helpers > 1, "{of_packed:#}");
 }

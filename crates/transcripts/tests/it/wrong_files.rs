@@ -47,7 +47,7 @@ fn other_files_are_named_by_what_they_seem_to_be() {
         ("d.txt", b"hello", "text and no JSON"),
         ("e.json", b"", "is empty"),
         ("f.db", b"SQLite format 3\0....", "opencode export"),
-        ("g.gz", b"\x1f\x8b\x08\x00", "packed by gzip"),
+        ("g.bz2", b"BZh91AY&SY", "packed by bzip2"),
         ("h.zip", b"PK\x03\x04", "ZIP file that cannot be read"),
         ("i.png", b"\x89PNG\r\n", "a picture"),
         ("j.json", b"{\n \"history\": [\n", "JSON that is cut off"),

@@ -22,6 +22,7 @@ use crate::lines::Lines;
 use crate::model::{Call, Ending, Helper, Log, Program, Tokens, Transcript};
 use crate::node::Node;
 use crate::texts::Texts;
+use crate::unpacked::{has_ending, unpacked_path};
 
 const PROGRAM: &str = Program::ClaudeCode.name();
 /// Versions whose lines are known.
@@ -361,10 +362,10 @@ fn word<'n>(node: &'n Node<'_>, name: &str) -> Option<&'n str> {
 
 /// Reads the files of agents that a session started.
 fn helpers(path: &Path, texts: &Texts, agents: &BTreeMap<String, String>) -> Result<Vec<Helper>, ReadError> {
-    let folder = path.with_extension("").join("subagents");
+    let folder = unpacked_path(path).with_extension("").join("subagents");
     let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(Vec::new()) };
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
+    files.retain(|file| has_ending(file, "jsonl"));
     files.sort();
     if files.len() > MAX_HELPERS {
         let (what, most) = (format!("{} files of agents", files.len()), MAX_HELPERS.to_string());
@@ -372,7 +373,8 @@ fn helpers(path: &Path, texts: &Texts, agents: &BTreeMap<String, String>) -> Res
     }
     let mut found = Vec::new();
     for file in files {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = unpacked_path(&file);
+        let stem = stem.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let agent = stem.strip_prefix("agent-").unwrap_or(&stem).to_owned();
         let meta = apprentice_files::read_at_most(file.with_file_name(format!("{stem}.meta.json")), 1 << 20);
         let meta: Value = meta.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
