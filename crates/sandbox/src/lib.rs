@@ -16,6 +16,7 @@ mod headroom;
 mod home;
 mod language;
 mod launch;
+mod left_mounts;
 mod limits;
 mod machine;
 mod mounts;

@@ -13,6 +13,7 @@ use std::path::Path;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::launch::PREFIX;
+use super::left_mounts;
 use super::state::{self, LOCK};
 
 /// The result of [`reap`].
@@ -49,6 +50,7 @@ pub fn reap(state: &Path) -> io::Result<Reaped> {
             continue;
         }
         reaped.processes += end_processes(&entry.path());
+        left_mounts::detach(&entry.path());
         fs::remove_dir_all(entry.path())?;
         reaped.cells += 1;
     }

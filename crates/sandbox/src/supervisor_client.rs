@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::control_group::CellGroup;
 use super::launch::Sandbox;
+use super::left_mounts;
 use super::reap;
 use super::wire::{self, CellComponent, Frame, Operation, Reply, Request, SupervisorMessage};
 
@@ -295,6 +296,7 @@ fn run(
                 doom.await_exit();
                 if doom.socket.get().is_some() {
                     reap::end_processes(sandbox.folder.path());
+                    left_mounts::detach(sandbox.folder.path());
                 }
                 let error_output = String::from_utf8_lossy(&error_output.borrow()).trim().to_owned();
                 let code = ended.ok().and_then(Result::ok).map(|status| status.to_string());
