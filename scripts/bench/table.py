@@ -11,10 +11,10 @@ import sys
 ROWS = [
     ("a picture of 1920 by 1080 as PNG", "picture", "mss", "mss and its PNG", 6),
     ("the same", "picture", "osworld-picture", "OSWorld's server", 30),
-    ("a click into a text on a desktop, settled and seen", "click", "osworld-click", "OSWorld's server", 20),
-    ("a step in a browser that changes the page: click, picture, tree", "step-small", "browsergym-step-small", "BrowserGym's `step`", 10),
+    ("a click into a text on a desktop, settled and seen", "click", "osworld-click", "OSWorld's server", 5),
+    ("a step in a browser that changes the page: click, picture, tree", "step-small", "browsergym-step-small", "BrowserGym's `step`", 7),
     ("the same in `chromium-headless-shell`, here and there", "step-headless-shell", "browsergym-step-headless-shell", "BrowserGym's `step`", 10),
-    ("a step in Chromium on a page of 500 table rows", "step-big", "browsergym-step-big", "BrowserGym's `step`", 20),
+    ("a step in Chromium on a page of 500 table rows", "step-big", "browsergym-step-big", "BrowserGym's `step`", 40),
     ("a fresh browser with a page, seen", "fresh-browser", "browsergym-reset-small", "BrowserGym's `reset`", 10),
     ("the same in `chromium-headless-shell`, here and there", "fresh-headless-shell", "browsergym-reset-headless-shell", "BrowserGym's `reset`", 10),
     ("a fresh Chromium, started while the trial before waited 4 s", "fresh-browser-ahead", "browsergym-reset-small", "BrowserGym's `reset`", 10),
