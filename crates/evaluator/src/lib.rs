@@ -9,13 +9,9 @@ pub mod background;
 mod error_chain;
 pub mod estimates;
 pub mod experiment;
-pub mod explore;
-pub mod fork;
 pub mod functions;
 pub mod grading;
 pub mod learn;
-pub mod measure;
-pub mod page_check;
 pub mod run;
 #[cfg(test)]
 mod sample;

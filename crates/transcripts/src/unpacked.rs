@@ -75,7 +75,7 @@ impl Frames {
                 return Ok(false);
             }
             let mut head = [0; 8];
-            if !start.get(1..4).is_some_and(|start| *start == SKIPPABLE) {
+            if start.get(1..4).is_none_or(|start| *start != SKIPPABLE) {
                 break;
             }
             source.read_exact(&mut head)?;

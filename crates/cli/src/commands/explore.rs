@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arms::guidance::ArmGuidance;
-use apprentice_evaluator::explore::{
+use apprentice_evaluator::learn::{CycleError, HeldOutTasks, LockedSuites, lock_book};
+use apprentice_evaluator::split::SplitLock;
+use apprentice_explore::{
     EXPLORE_SCHEMA, Episode, ExploreEnd, ExploreError, ExploreFolder, ExploreLimits, ExplorePlan, Explorer,
     Outcome, Start, training_starts,
 };
-use apprentice_evaluator::learn::{CycleError, HeldOutTasks, LockedSuites, lock_book};
-use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_screening::leak::HeldOutIndex;

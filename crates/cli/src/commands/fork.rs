@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arms::GuidanceProvider;
-use apprentice_evaluator::fork::{Fork, ForkError, ForkOutcome, ForkSite, Variant, find_trial, fork_text};
 use apprentice_evaluator::run::{ArmPlan, frozen_book};
+use apprentice_fork::{Fork, ForkError, ForkOutcome, ForkSite, Variant, find_trial, fork_text};
 use apprentice_protocol::{Clock, SkillId, StepId};
 use apprentice_results::arm::Arm;
 use apprentice_runs::layout::FORK_FILE;

@@ -62,6 +62,7 @@ mod published;
 mod readings;
 mod recording;
 mod reviews;
+mod schemas;
 mod scripts;
 mod serve;
 mod servers;

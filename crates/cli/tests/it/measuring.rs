@@ -341,7 +341,7 @@ fn forged(place: &Place, file: &Path, change: &dyn Fn(&mut Value), key: Option<&
     change(&mut all);
     if let Some(key) = key {
         // In the order of the fields, which is that of the file.
-        let read: apprentice_evaluator::measure::certificate::Certificate =
+        let read: apprentice_measure::certificate::Certificate =
             serde_json::from_value(all["certificate"].clone()).expect("still a certificate");
         let bytes = place.path("to-sign");
         fs::write(&bytes, read.to_signed_bytes().expect("bytes")).expect("written");

@@ -45,7 +45,7 @@ fn is_test(name: &str) -> bool {
 }
 
 /// Each crate, and those of ours that it may use.
-const HOUSE: [(&str, &[&str]); 34] = [
+const HOUSE: [(&str, &[&str]); 37] = [
     ("workspace-hack", &[]),
     ("protocol", &["workspace-hack"]),
     ("pixels", &["workspace-hack"]),
@@ -83,7 +83,6 @@ const HOUSE: [(&str, &[&str]); 34] = [
         "evaluator",
         &[
             "files",
-            "functions",
             "protocol",
             "pixels",
             "trace",
@@ -102,6 +101,54 @@ const HOUSE: [(&str, &[&str]); 34] = [
             "results",
             "sandbox",
             "policies",
+        ],
+    ),
+    (
+        "explore",
+        &[
+            "evaluator",
+            "files",
+            "harness",
+            "learning",
+            "models",
+            "policies",
+            "protocol",
+            "results",
+            "runs",
+            "screening",
+            "skillbook",
+            "tasks",
+            "trace",
+        ],
+    ),
+    (
+        "fork",
+        &[
+            "evaluator",
+            "files",
+            "harness",
+            "models",
+            "protocol",
+            "results",
+            "runs",
+            "skillbook",
+            "tasks",
+            "trace",
+        ],
+    ),
+    (
+        "measure",
+        &[
+            "evaluator",
+            "files",
+            "functions",
+            "harness",
+            "learning",
+            "protocol",
+            "results",
+            "runs",
+            "skillbook",
+            "tasks",
         ],
     ),
     ("fleet", &["protocol", "trace", "runs", "results", "evaluator", "harness", "sandbox", "tasks"]),
@@ -145,6 +192,9 @@ const HOUSE: [(&str, &[&str]); 34] = [
             "policies",
             "exports",
             "evaluator",
+            "explore",
+            "fork",
+            "measure",
             "fleet",
             "server",
             "viewer",

@@ -240,7 +240,11 @@ impl GuidanceProvider {
 
     /// Returns the arm that an arm stands for with a model: for `auto` the one that its dev trials chose, for every
     /// other arm itself.
-    pub(crate) fn resolve(&self, arm: Arm, model: &str, task: &TaskId) -> Result<Arm, ArmError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is `auto` and no arm was chosen for the model.
+    pub fn resolve(&self, arm: Arm, model: &str, task: &TaskId) -> Result<Arm, ArmError> {
         match arm {
             Arm::Auto => self.auto.of(model).ok_or_else(|| unchosen(task)),
             other => Ok(other),
@@ -356,7 +360,11 @@ impl GuidanceProvider {
     }
 
     /// Builds the guidance of an arm for a trial over the book without some skills.
-    pub(crate) fn arm_guidance_hiding(
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::arm_guidance`] does.
+    pub fn arm_guidance_hiding(
         &self,
         arm: Arm,
         task: &TaskId,
@@ -371,7 +379,11 @@ impl GuidanceProvider {
     }
 
     /// Returns the text of one skill as it is put into a prompt.
-    pub(crate) fn text_of(&self, skill: &SkillId, task: &TaskId) -> Result<BoundedText, ArmError> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the book has no such skill.
+    pub fn text_of(&self, skill: &SkillId, task: &TaskId) -> Result<BoundedText, ArmError> {
         let policy = ArmPolicy::Forced { skills: vec![skill.clone()] };
         let built = build_guidance(&self.book, &policy, &TaskView::default());
         let nothing = |source| ArmError::NoGuidance { arm: Arm::Forced, task: task.clone(), source };

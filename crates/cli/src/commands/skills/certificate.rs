@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::measure::certificate::{Certificate, MAX_CERTIFICATE_BYTES, SignedCertificate};
-use apprentice_evaluator::measure::{PageSource, skill_page};
 use apprentice_evaluator::verify::verify;
+use apprentice_measure::certificate::{Certificate, MAX_CERTIFICATE_BYTES, SignedCertificate};
+use apprentice_measure::{PageSource, skill_page};
 use apprentice_runs::bundle::{UnpackLimits, hash_of, pack};
 use apprentice_runs::layout::BUNDLE_EXTENSION;
 use clap::{Args, Subcommand};

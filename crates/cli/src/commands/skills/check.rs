@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_evaluator::app_versions::start_command;
-use apprentice_evaluator::page_check::{
+use apprentice_measure::page_check::{
     FunctionCheck, FunctionFinding, LabelCheck, LabelFinding, PageCheck, PageFinding, ProgramStart,
     check_page,
 };

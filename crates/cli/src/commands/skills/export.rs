@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::measure::certificate::SignedCertificate;
+use apprentice_measure::certificate::SignedCertificate;
 use apprentice_protocol::{SkillId, counted};
 use apprentice_skillbook::package::{self, Package, agents_md, parse_package, plugin};
 use apprentice_skillbook::{Skill, Snapshot};

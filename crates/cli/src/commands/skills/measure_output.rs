@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use apprentice_evaluator::measure::{Offer, SkillPage, markdown, summary_line};
+use apprentice_measure::{Offer, SkillPage, markdown, summary_line};
 use apprentice_protocol::counted;
 use schemars::JsonSchema;
 use serde::Serialize;

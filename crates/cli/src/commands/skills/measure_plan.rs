@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::measure::{
-    Drawing, MEASURED_SKILL_SCHEMA, MeasuredSkill, Offer, ScreeningResult, lend_suite, task_id,
-};
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_guidance::INCLUDED_BUDGET;
+use apprentice_measure::{
+    Drawing, MEASURED_SKILL_SCHEMA, MeasuredSkill, Offer, ScreeningResult, lend_suite, task_id,
+};
 use apprentice_protocol::{Clock as _, TaskId};
 use apprentice_results::stats::MIN_TEMPLATES;
 use apprentice_sandbox::SystemClock;
