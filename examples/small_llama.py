@@ -1,7 +1,7 @@
 """A small llama in JAX, without PyTorch: read from a GGUF file, with LoRA on its last layers. It says how likely each entry of a list is
 as the reply to a prompt.
 
-    pip install jax==JAX gguf==GGUF tokenizers==TOKENIZERS
+    pip install jax==0.12.0.1 gguf==0.19.0 tokenizers==0.23.3
 
 A prompt and all entries of its list are one sequence, in which an entry sees the prompt and itself, so that one pass reads the prompt
 once. The lower layers never change: `lower` returns what they make of a batch, and `learn` begins there.
