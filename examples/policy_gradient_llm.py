@@ -249,7 +249,8 @@ def main(argv=None):
     model, tokenize = read(weights(options.weights), **settings)
     print(f"{model.parameters():,} numbers learn, in the last {options.layers} layers", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        suite = write_suite(pathlib.Path(folder))
+        # A seed means a world by the name of the suite's folder, too.
+        suite = write_suite(pathlib.Path(folder) / "things")
         with Server(suite, sessions=options.groups * options.attempts) as server:
             return Trainer(server, model, tokenize, options).train()
 

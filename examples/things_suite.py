@@ -1,6 +1,8 @@
 """A suite that is made in code: pages of four boxes, and instructions that say what the wanted thing is for.
 
     python examples/things_suite.py FOLDER      # writes it there; `apprentice tasks audit FOLDER` tries it
+
+Which world a seed means depends on the name of the folder, so that a suite is named alike where its worlds shall be the same.
 """
 
 import json
