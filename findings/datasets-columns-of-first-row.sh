@@ -8,8 +8,7 @@
 #   way round: the arguments of a tool call get all names of all other tools with None, so that a chat template writes {"x": 1, "text":
 #   null} for a call that was {"x": 1}, and a model is trained on that. `from_list` says in its docstring that the first row decides;
 #   `from_generator` does not. A trainer draws rows whose seed is optional from a world that nobody named.
-# Version: datasets 5.2.0 (PyPI). Source: datasets/arrow_dataset.py, `Dataset.from_list`; datasets/arrow_writer.py, `ArrowWriter`, whose
-#   columns are those of the first row that it writes.
+# Version: datasets 5.2.0 (PyPI). Source: the docstring of `Dataset.from_list` in datasets/arrow_dataset.py.
 # Seen on 2026-11-30.
 set -euo pipefail
 place=$(mktemp -d)
