@@ -159,6 +159,22 @@ impl Frame {
         let at = (y as usize * self.width as usize + x as usize) * 3;
         self.rgb.get(at..at + 3).and_then(|pixel| pixel.try_into().ok())
     }
+
+    /// Returns whether no colour of an area differs by more than `shade` from that of its upper left corner. What lies outside of the
+    /// frame counts for nothing.
+    pub fn is_plain(&self, area: Area, shade: u8) -> bool {
+        let Some(first) = self.pixel(area.x, area.y) else { return true };
+        let right = area.x.saturating_add(area.width).min(self.width);
+        let bottom = area.y.saturating_add(area.height).min(self.height);
+        let of_row = |y: u32| {
+            let start = y as usize * self.width as usize;
+            let bytes = (start + area.x as usize) * 3..(start + right as usize) * 3;
+            self.rgb.get(bytes).unwrap_or_default().as_chunks::<3>().0
+        };
+        let is_like =
+            |pixel: &[u8; 3]| pixel.iter().zip(first).all(|(one, first)| one.abs_diff(first) <= shade);
+        (area.y..bottom).flat_map(of_row).all(is_like)
+    }
 }
 
 /// Returns the smallest area that contains all differences. `None` if the frames are equal. Frames of different sizes

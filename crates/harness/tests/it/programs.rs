@@ -1,5 +1,7 @@
 //! Acts on other people's programs whose windows and lists are not what their accessibility says: what is hit, and what became of it.
 
+use std::path::Path;
+
 use apprentice_protocol::{Action, Command, Observation, ScreenPoint, State, Target, TreeBudget, World};
 
 use crate::cell::state;
@@ -99,5 +101,94 @@ async fn a_program_in_larger_dots_is_hit_where_it_is_drawn() {
     .await;
     deliver(&mut world, click(id(&seen, "menuitem", "About"))).await;
     until(&mut world, "the dialog", |seen| seen.title().contains("About")).await;
+    close(world).await;
+}
+
+const QML: &str = r#"
+import QtQuick 2.15
+import QtQuick.Controls 2.15
+
+ApplicationWindow {
+    visible: true; width: 500; height: 300; title: "QML form"
+    menuBar: MenuBar {
+        Menu { title: "File"; MenuItem { text: "Open" } }
+        Menu { title: "Help"; MenuItem { text: "About" } }
+    }
+    TextField { Accessible.name: "Name"; anchors.centerIn: parent }
+}
+"#;
+
+#[tokio::test]
+async fn a_menu_bar_of_qml_lists_its_menus() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    let programs = ["/usr/lib/qt5/bin/qmlscene", "/usr/lib/qt6/bin/qml"];
+    let Some(program) = programs.into_iter().find(|program| Path::new(program).is_file()) else {
+        println!("QML is not installed");
+        return close(world).await;
+    };
+    world.machine.write("form.qml", QML.as_bytes()).await.expect("written");
+    let seen = launch(&mut world, &[program, "form.qml"], "QML form").await;
+    deliver(&mut world, click(id(&seen, "menuitem", "File"))).await;
+    until(&mut world, "the open menu", |seen| {
+        seen.tree
+            .as_ref()
+            .is_some_and(|tree| tree.nodes.iter().any(|node| node.name == "Open" && !node.is(State::Hidden)))
+    })
+    .await;
+    close(world).await;
+}
+
+#[tokio::test]
+async fn a_character_that_java_takes_for_another_is_left_out_and_named() {
+    if !is_installed("java") {
+        println!("java is not installed");
+        return;
+    }
+    let state = state();
+    let mut world = open(state.path()).await;
+    let source = include_str!("../../../../scripts/conformance/programs_files/Form.java");
+    world.machine.write("Form.java", source.as_bytes()).await.expect("written");
+    world.machine.launch(&Command::new(["java", "Form.java"])).await.expect("launched");
+    until(&mut world, "the form", |seen| seen.title() == "Swing form").await;
+    let report = world.environment.act(&text("a😀éb")).await.expect("the world stands");
+    assert!(report.text.is_some_and(|told| told.contains('😀')), "it is named");
+    // Size, Agree, Save.
+    for _ in 0..3 {
+        deliver(&mut world, key("Tab")).await;
+    }
+    deliver(&mut world, key("space")).await;
+    until_written(&mut world, "out.txt").await;
+    let written = world.machine.read("out.txt").await.expect("read");
+    assert_eq!(String::from_utf8_lossy(&written), "aéb|Small|false");
+    close(world).await;
+}
+
+/// Waits until a program has written a file.
+async fn until_written(world: &mut World, name: &str) {
+    let there = format!("for i in $(seq 100); do [ -s {name} ] && exit; sleep 0.1; done; exit 1");
+    let output = world.machine.run(&Command::shell(&there)).await.expect("runs");
+    assert_eq!(output.code, 0, "{name} is not written");
+}
+
+#[tokio::test]
+async fn the_text_of_a_page_is_listed() {
+    if !is_installed("evince") {
+        println!("evince is not installed");
+        return;
+    }
+    let state = state();
+    let mut world = open(state.path()).await;
+    let page = include_bytes!("../../../../scripts/conformance/programs_files/page.pdf");
+    world.machine.write("page.pdf", page).await.expect("written");
+    launch(&mut world, &["evince", "page.pdf"], "page.pdf").await;
+    until(&mut world, "the text of the page", |seen| {
+        seen.tree.as_ref().is_some_and(|tree| {
+            tree.nodes.iter().any(|node| {
+                node.value.as_deref().is_some_and(|text| text.contains("three cups and a kettle"))
+            })
+        })
+    })
+    .await;
     close(world).await;
 }

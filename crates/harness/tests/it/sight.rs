@@ -72,3 +72,49 @@ async fn a_window_without_elements_is_read_from_its_picture_and_can_be_clicked()
     until_within(&mut world, TreeBudget::default(), "the end of the window", is_closed).await;
     close(world).await;
 }
+
+/// A window with two pictures of texts around a field.
+const TWO_PICTURES: &str = r#"
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import GdkPixbuf, Gtk
+
+def picture(text):
+    with open("picture.svg", "w") as file:
+        file.write('<svg xmlns="http://www.w3.org/2000/svg" width="360" height="80"><rect width="360" height="80" fill="white"/>'
+            f'<text x="20" y="50" font-size="26" font-family="DejaVu Sans">{text}</text></svg>')
+    return Gtk.Image.new_from_pixbuf(GdkPixbuf.Pixbuf.new_from_file("picture.svg"))
+
+window = Gtk.Window(title="Two pictures")
+box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=40)
+for part in (picture("Harbour map"), Gtk.Entry(text="a field"), picture("Garden plan")):
+    box.add(part)
+window.add(box)
+window.show_all()
+Gtk.main()
+"#;
+
+#[tokio::test]
+async fn each_part_that_draws_and_lists_nothing_is_read() {
+    let state = state();
+    let mut world = open_seeing(state.path(), Sight { pointer: true, ocr: true }).await;
+    let check = "import gi; gi.require_version('Gtk', '3.0'); from gi.repository import Gtk";
+    let has_gtk = world.machine.run(&Command::new(["python3", "-c", check])).await.expect("it ran");
+    if !is_installed("tesseract") || has_gtk.code != 0 {
+        println!("skipped: tesseract or GTK for Python is not installed");
+        return close(world).await;
+    }
+    world.machine.write("two.py", TWO_PICTURES.as_bytes()).await.expect("written");
+    world.machine.launch(&Command::new(["python3", "two.py"])).await.expect("launched");
+    let below = |seen: &Observation, text: &str| {
+        let tree = seen.tree.as_ref()?;
+        let line =
+            tree.nodes.iter().find(|node| node.role.as_str() == "~text" && node.name.contains(text))?;
+        let holder = tree.nodes.get(usize::try_from(line.parent?).ok()?)?;
+        (holder.role.as_str() == "canvas").then(|| holder.id.clone())
+    };
+    let both = |seen: &Observation| below(seen, "Harbour").is_some() && below(seen, "Garden").is_some();
+    let seen = until_within(&mut world, TreeBudget::default(), "both texts", both).await;
+    assert_ne!(below(&seen, "Harbour"), below(&seen, "Garden"), "each below its own part");
+    close(world).await;
+}

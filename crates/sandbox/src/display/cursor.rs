@@ -1,28 +1,45 @@
 //! Draws the pointer into a picture of the screen: the X server leaves it out.
 
 use apprentice_pixels::Frame;
+use apprentice_protocol::Image;
 use x11rb::protocol::xfixes::{ConnectionExt as _, GetCursorImageReply};
 
 use super::DisplayError;
 use super::drawn_areas::Pixels;
-use super::screen::Screen;
+use super::screen::{Screen, encoded};
 
 /// Bytes of a pixel.
 const PIXEL: usize = 4;
 
+/// The screen at one moment.
+pub struct Shot {
+    /// As an encoded picture.
+    pub picture: Image,
+    /// What is drawn on it, always without the pointer.
+    pub frame: Frame,
+}
+
 impl Screen {
-    /// What is on the screen, with the pointer as a person sees it.
+    /// The screen at one moment: its picture, with the pointer as a person sees it if that is wanted, and what is drawn on it.
     ///
     /// # Errors
     ///
-    /// Fails if the display's connection is broken, or if its picture cannot be read.
-    pub fn frame_with_pointer(&mut self) -> Result<Frame, DisplayError> {
+    /// Fails if the display's connection is broken, or if its picture cannot be read or encoded.
+    pub fn shot(&mut self, pointer: bool) -> Result<Shot, DisplayError> {
+        if !pointer {
+            let frame = self.frame()?;
+            return Ok(Shot { picture: encoded(&frame)?, frame });
+        }
         let cursor = self.connection.xfixes_get_cursor_image()?.reply()?;
         let mut pixels = self.pixels()?;
-        draw(&mut pixels, &Cursor::of(&cursor));
         let (width, height) = self.size();
-        Frame::from_bgrx(width, height, &pixels.bytes)
-            .map_err(|error| DisplayError::Picture(error.to_string()))
+        let frame = |pixels: &Pixels| {
+            Frame::from_bgrx(width, height, &pixels.bytes)
+                .map_err(|error| DisplayError::Picture(error.to_string()))
+        };
+        let drawn = frame(&pixels)?;
+        draw(&mut pixels, &Cursor::of(&cursor));
+        Ok(Shot { picture: encoded(&frame(&pixels)?)?, frame: drawn })
     }
 }
 

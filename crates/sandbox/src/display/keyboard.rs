@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use apprentice_protocol::Chord;
-use x11rb::protocol::xproto::{ConnectionExt, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, KeyButMask, Keycode};
+use x11rb::protocol::xproto::{
+    AtomEnum, ConnectionExt, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, KeyButMask, Keycode,
+};
 use x11rb::protocol::xtest::ConnectionExt as _;
 
 use super::keyboard_map::Stroke;
@@ -27,6 +29,8 @@ const HOLD: Duration = Duration::from_millis(12);
 /// A button that is activated by its key is pressed for 250 ms, and ignores its key meanwhile (ACTIVATE_TIMEOUT in gtkbutton.c, GTK
 /// 3.24): of `1-2-3` typed into a calculator `1-23` arrived.
 const BUTTON: Duration = Duration::from_millis(270);
+/// What begins the class of the part of each of Java's windows that takes the keys (`XFocusProxyWindow`).
+const JAVA: &str = "Focus-Proxy-Window";
 /// Characters typed between two round trips to the server.
 const BURST: usize = 32;
 
@@ -67,8 +71,12 @@ impl Screen {
     pub fn type_text(&mut self, text: &str, to: Keys, stop: &CancelToken) -> Result<Vec<char>, DisplayError> {
         let mut pressed: HashMap<Keycode, Duration> = HashMap::new();
         let text = text.replace("\r\n", "\n");
-        let untypable: Vec<char> = text.chars().filter(|c| keysym::of_char(*c).is_none()).collect();
-        let keysyms: Vec<Keysym> = text.chars().filter_map(keysym::of_char).collect();
+        let is_wide = |character: char| u32::from(character) > 0xffff;
+        let without_wide = text.chars().any(is_wide) && self.keeps_16_bits()?;
+        let of_char =
+            |character: char| keysym::of_char(character).filter(|_| !(without_wide && is_wide(character)));
+        let untypable: Vec<char> = text.chars().filter(|c| of_char(*c).is_none()).collect();
+        let keysyms: Vec<Keysym> = text.chars().filter_map(of_char).collect();
         let fixed: Vec<Keysym> = {
             let bound: Vec<Keysym> = self.keyboard.spare.iter().filter_map(|(_, bound)| *bound).collect();
             self.keyboard.strokes.keys().copied().filter(|keysym| !bound.contains(keysym)).collect()
@@ -92,6 +100,15 @@ impl Screen {
         }
         self.pressed(Input::Text);
         Ok(untypable)
+    }
+
+    /// Returns whether keys go to a program that keeps 16 bits of each character: Java casts what a key types to a `char`
+    /// (`XKeysym.convertKeysym` of OpenJDK 17), so another character would arrive. Its halves by UTF-16 are no way around: texts on
+    /// the accessibility bus may hold no half.
+    fn keeps_16_bits(&mut self) -> Result<bool, DisplayError> {
+        let focus = self.connection.get_input_focus()?.reply()?.focus;
+        let class = self.text(focus, AtomEnum::WM_CLASS.into(), AtomEnum::STRING.into())?;
+        Ok(class.starts_with(JAVA))
     }
 
     /// Presses a chord and lets go of it; false if a key of it cannot be typed.

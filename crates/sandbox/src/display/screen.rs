@@ -167,15 +167,6 @@ impl Screen {
         encoded(&self.frame()?)
     }
 
-    /// The screen as an encoded picture, with the pointer as a person sees it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the display's connection is broken, or if its picture cannot be read or encoded.
-    pub fn picture_with_pointer(&mut self) -> Result<Image, DisplayError> {
-        encoded(&self.frame_with_pointer()?)
-    }
-
     /// Width and height.
     pub(super) fn size(&self) -> (u32, u32) {
         (self.size.width, self.size.height)
@@ -279,7 +270,7 @@ impl Screen {
         Ok(property.and_then(|property| property.value32().map(Iterator::collect)).unwrap_or_default())
     }
 
-    fn text(&self, window: u32, name: u32, kind: u32) -> Result<String, DisplayError> {
+    pub(super) fn text(&self, window: u32, name: u32, kind: u32) -> Result<String, DisplayError> {
         let property = self.connection.get_property(false, window, name, kind, 0, 4096)?;
         let bytes = gone(property.reply())?.map(|property| property.value).unwrap_or_default();
         Ok(String::from_utf8_lossy(&bytes).into_owned())

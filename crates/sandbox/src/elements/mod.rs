@@ -3,6 +3,7 @@
 
 mod aria;
 mod labels;
+mod nested_bars;
 mod popover;
 mod root_panes;
 
@@ -15,6 +16,7 @@ pub(crate) use root_panes::{Part, drops};
 
 /// Names what has no name by what stands beside it, and takes out what programs say wrongly.
 pub fn correct(nodes: &mut [UiNode]) {
+    nested_bars::name_menus(nodes);
     labels::without_memory_use(nodes);
     labels::name_nameless(nodes);
     popover::forget_unknown_states(nodes);

@@ -28,6 +28,7 @@ pub(super) fn has_text(role: BusRole) -> bool {
             | BusRole::Autocomplete
             | BusRole::TableCell
             | BusRole::StatusBar
+            | BusRole::Page
     )
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use apprentice_pixels::Frame;
 use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
 
 use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_names};
@@ -10,6 +11,15 @@ use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_nam
 const FIRST_DRAWING: Duration = Duration::from_millis(2500);
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
+
+/// One look.
+struct Glance {
+    seen: Observation,
+    /// The number of the screen's changes up to it.
+    changes: u64,
+    /// What was drawn, where a picture was taken.
+    frame: Option<Frame>,
+}
 
 impl DesktopEnvironment {
     /// Looks until picture, windows and tree belong to one moment. Programs tell the accessibility bus of a new dialog
@@ -20,7 +30,7 @@ impl DesktopEnvironment {
         if !self.has_looked {
             self.await_first_drawing().await?;
         }
-        let (mut seen, changes) = self.look_until_settled(want).await?;
+        let Glance { mut seen, changes, frame } = self.look_until_settled(want).await?;
         self.seen_changes = changes;
         let work = self.cell.on_screen(|screen, _| {
             Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
@@ -31,7 +41,7 @@ impl DesktopEnvironment {
         if std::mem::replace(&mut self.has_looked, true) {
             seen.remarks.extend(remarks::written(&written));
         }
-        self.read_unlisted(&mut seen).await?;
+        self.read_unlisted(&mut seen, frame).await?;
         seen.nothing_drawn =
             self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await?;
         if seen.tree.is_some() {
@@ -56,29 +66,35 @@ impl DesktopEnvironment {
         wait.await
     }
 
-    /// Names the parts of the window in front of which no element tells, and reads the picture of the largest, or of the window if it
-    /// lists nothing.
-    async fn read_unlisted(&mut self, seen: &mut Observation) -> Result<(), WorldError> {
+    /// Names the parts of the window in front of which no element tells, and reads the pictures of those, or of the window if it lists
+    /// nothing.
+    async fn read_unlisted(
+        &mut self,
+        seen: &mut Observation,
+        frame: Option<Frame>,
+    ) -> Result<(), WorldError> {
         self.reader.forget_places();
         let lists = remarks::lists_its_window(seen);
         let front = seen.windows.iter().find(|window| window.active).map(|window| window.bounds);
-        let (Some(mut front), Some(tree)) = (front, seen.tree.as_mut()) else { return Ok(()) };
+        let (Some(front), Some(tree)) = (front, seen.tree.as_mut()) else { return Ok(()) };
         if !lists && !self.sight.ocr {
             return Ok(());
         }
-        let picture = self.cell.on_screen(|screen, _| screen.frame()).await?;
+        let frame = match frame {
+            Some(frame) => frame,
+            None => self.cell.on_screen(|screen, _| screen.frame()).await?,
+        };
+        let mut parts = vec![(None, front)];
         if lists {
-            let silent = self.silent_areas.add_to(tree, front, &picture);
-            let largest = silent.iter().map(|(_, area)| *area);
-            let largest = largest.max_by_key(|area| i64::from(area.width) * i64::from(area.height));
-            self.reader.add_places(silent);
-            match largest.filter(|_| self.sight.ocr) {
-                Some(area) => front = area,
-                None => return Ok(()),
-            }
+            let silent = self.silent_areas.add_to(tree, front, &frame);
+            self.reader.add_places(silent.clone());
+            parts = silent.into_iter().map(|(node, area)| (Some(node), area)).collect();
+        }
+        if !self.sight.ocr || parts.is_empty() {
+            return Ok(());
         }
         let machine = self.cell.machine();
-        let read = self.reader.add_to(tree, &picture, front, &*machine).await;
+        let read = self.reader.add_to(tree, &frame, &parts, &*machine).await;
         seen.remarks.push(read.unwrap_or_else(|| remarks::READ_FROM_PICTURE.to_owned()));
         Ok(())
     }
@@ -109,46 +125,41 @@ impl DesktopEnvironment {
         Ok(())
     }
 
-    /// Returns a view, and the number of the screen's changes up to it.
-    async fn look_until_settled(&self, want: Want) -> Result<(Observation, u64), WorldError> {
+    async fn look_until_settled(&self, want: Want) -> Result<Glance, WorldError> {
         let mut earlier: Option<Observation> = None;
         for _ in 1..MOST_LOOKS {
-            let (seen, before) = self.glance(&want).await?;
+            let glance = self.glance(&want).await?;
+            let seen = &glance.seen;
             if seen.tree.is_none() {
-                return Ok((seen, before));
+                return Ok(glance);
             }
             let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
             let agree =
                 |earlier: &Observation| (&earlier.tree, &earlier.windows) == (&seen.tree, &seen.windows);
             let stopped = self.cell.on_screen(|screen, _| Ok(screen.stopped_programs())).await?;
             // A program that is stopped lists nothing, however often it is asked.
-            let whole =
-                remarks::lists_its_window(&seen) || !remarks::with_windows(&seen, &stopped).is_empty();
-            if (before == after && !window_changed && whole) || earlier.as_ref().is_some_and(agree) {
-                return Ok((seen, before));
+            let whole = remarks::lists_its_window(seen) || !remarks::with_windows(seen, &stopped).is_empty();
+            let rests = glance.changes == after && !window_changed;
+            if (rests && whole) || earlier.as_ref().is_some_and(agree) {
+                return Ok(glance);
             }
-            earlier = Some(seen);
+            earlier = Some(glance.seen);
         }
         self.glance(&want).await
     }
 
-    /// Looks once, and returns the number of the screen's changes up to its picture.
-    async fn glance(&self, want: &Want) -> Result<(Observation, u64), WorldError> {
+    async fn glance(&self, want: &Want) -> Result<Glance, WorldError> {
         if let Some(loss) = self.cell.loss() {
             return Err(loss);
         }
         let (pictured, pointer) = (want.screenshot, self.sight.pointer);
-        let (windows, screenshot, changes) = self
+        let (windows, shot, changes) = self
             .cell
             .on_screen(move |screen, stop| {
                 screen.settle(stop)?;
                 let (changes, _) = screen.activity()?;
-                let picture = match (pictured, pointer) {
-                    (false, _) => None,
-                    (true, true) => Some(screen.picture_with_pointer()?),
-                    (true, false) => Some(screen.picture()?),
-                };
-                Ok((screen.windows()?, picture, changes))
+                let shot = if pictured { Some(screen.shot(pointer)?) } else { None };
+                Ok((screen.windows()?, shot, changes))
             })
             .await?;
         let tree = match &want.tree {
@@ -160,7 +171,9 @@ impl DesktopEnvironment {
             None => None,
         };
         let monitors = self.screen.several();
-        Ok((Observation { screenshot, tree, windows, monitors, ..Observation::default() }, changes))
+        let (screenshot, frame) = shot.map(|shot| (shot.picture, shot.frame)).unzip();
+        let seen = Observation { screenshot, tree, windows, monitors, ..Observation::default() };
+        Ok(Glance { seen, changes, frame })
     }
 
     pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, WorldError> {

@@ -1,11 +1,14 @@
-//! Reads the picture of a window that does not list its elements, by tesseract, which runs in the cell. What it reads goes into
-//! the tree as elements of the role `~text`: the mark says that it was read from a picture, so letters may be wrong.
+//! Reads the picture of a window that does not list its elements, and of parts that draw and list nothing, by tesseract, which runs in
+//! the cell. What it reads goes into the tree as elements of the role `~text`: the mark says that it was read from a picture, so letters may
+//! be wrong.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use apprentice_pixels::{Area, Frame, crop, encode_png, resize};
-use apprentice_protocol::{Command, Machine, NodeRef, Rect, Role, ScreenPoint, UiNode, UiTree};
+use apprentice_protocol::{Command, Machine, NodeRef, Rect, ScreenPoint, UiNode, UiTree};
+
+use super::silent_areas::insert_below;
 
 /// The role of what was read from a picture.
 pub(super) const READ_TEXT: &str = "~text";
@@ -29,44 +32,59 @@ pub(super) struct ReadLine {
     bounds: Rect,
 }
 
-/// Reads windows, and remembers what it read last: a picture that has not changed is not read again.
+/// A part of the screen that was read, and what it held.
+type ReadPart = (Frame, Result<Vec<ReadLine>, String>);
+
+/// Reads parts of the screen, and remembers what it read last: a picture that has not changed is not read again.
 #[derive(Default)]
 pub(super) struct WindowReader {
-    last: Option<(Frame, Result<Vec<ReadLine>, String>)>,
+    last: Vec<ReadPart>,
     /// Where the lines of the last view stand, by their references.
     places: BTreeMap<NodeRef, Rect>,
 }
 
 impl WindowReader {
-    /// Adds what a window shows to the tree. Returns a sentence where it could not be read.
+    /// Adds what parts of the screen show to the tree, below the element that each of them belongs to. Returns a sentence where one
+    /// could not be read.
     pub(super) async fn add_to(
         &mut self,
         tree: &mut UiTree,
         screen: &Frame,
-        window: Rect,
+        parts: &[(Option<NodeRef>, Rect)],
         machine: &dyn Machine,
     ) -> Option<String> {
-        let area = visible_area(screen, window)?;
-        let shown = match crop(screen, area) {
-            Ok(shown) => shown,
-            Err(error) => return Some(unread(&error.to_string())),
-        };
-        let known = self.last.as_ref().filter(|(last, _)| *last == shown).map(|(_, read)| read.clone());
-        let read = match known {
-            Some(read) => read,
-            None => {
-                let read = read(&shown, machine).await;
-                self.last = Some((shown, read.clone()));
-                read
+        let known = std::mem::take(&mut self.last);
+        let shown = parts.iter().filter_map(|(holder, part)| {
+            let area = visible_area(screen, *part)?;
+            Some((holder.as_ref(), area, crop(screen, area).map_err(|error| error.to_string())))
+        });
+        let shown: Vec<_> = shown.collect();
+        let reads = shown.iter().map(|(_, _, picture)| {
+            let known =
+                picture.as_ref().ok().and_then(|picture| known.iter().find(|part| part.0 == *picture));
+            async move {
+                match (picture, known) {
+                    (_, Some((_, read))) => read.clone(),
+                    (Ok(picture), None) => read(picture, machine).await,
+                    (Err(why), None) => Err(why.clone()),
+                }
             }
-        };
-        match read {
-            Ok(lines) => {
-                self.places.extend(append(tree, &lines, area));
-                None
+        });
+        let reads = futures_util::future::join_all(reads).await;
+        let (mut problem, mut count) = (None, 0);
+        for ((holder, area, picture), read) in shown.into_iter().zip(reads) {
+            match &read {
+                Ok(lines) => {
+                    let room = LINES.saturating_sub(count);
+                    let kept = lines.get(..room).unwrap_or(lines);
+                    self.places.extend(append(tree, kept, Part { holder, area, count }));
+                    count += kept.len();
+                }
+                Err(why) => problem = Some(unread(why)),
             }
-            Err(why) => Some(unread(&why)),
+            self.last.extend(picture.ok().map(|picture| (picture, read)));
         }
+        problem
     }
 
     /// Forgets the lines of the last view: the next one lists its elements.
@@ -166,25 +184,31 @@ fn around(one: Rect, other: Rect) -> Rect {
     Rect::new(x, y, right - x, bottom - y)
 }
 
+/// A part of the screen whose lines go into a tree.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    /// The element that they belong to.
+    holder: Option<&'a NodeRef>,
+    area: Area,
+    /// How many lines of other parts were added before.
+    count: usize,
+}
+
 /// Adds the lines of a part of the screen to a tree, and returns where they stand on the screen.
-fn append(tree: &mut UiTree, lines: &[ReadLine], part: Area) -> BTreeMap<NodeRef, Rect> {
+fn append(tree: &mut UiTree, lines: &[ReadLine], part: Part<'_>) -> BTreeMap<NodeRef, Rect> {
     let mut places = BTreeMap::new();
-    let (left, top) = (part.x.cast_signed(), part.y.cast_signed());
-    for (number, line) in (1u32..).zip(lines) {
+    let (left, top) = (part.area.x.cast_signed(), part.area.y.cast_signed());
+    let holder = part.holder.and_then(|holder| tree.nodes.iter().position(|node| node.id == *holder));
+    let holder = holder.and_then(|holder| u32::try_from(holder).ok());
+    for (number, line) in (part.count + 1..).zip(lines) {
         let id = NodeRef(format!("o{number}"));
         let bounds = Rect { x: line.bounds.x + left, y: line.bounds.y + top, ..line.bounds };
         places.insert(id.clone(), bounds);
-        tree.nodes.push(UiNode {
-            id,
-            parent: None,
-            role: Role::new(READ_TEXT),
-            name: line.text.clone(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: std::collections::BTreeSet::new(),
-            bounds: Some(bounds),
-        });
+        let node = UiNode { bounds: Some(bounds), ..UiNode::new(id.0, holder, READ_TEXT, line.text.clone()) };
+        match holder {
+            Some(holder) => insert_below(tree, holder, node),
+            None => tree.nodes.push(node),
+        }
     }
     places
 }
@@ -192,9 +216,9 @@ fn append(tree: &mut UiTree, lines: &[ReadLine], part: Area) -> BTreeMap<NodeRef
 #[cfg(test)]
 mod tests {
     use apprentice_pixels::{Area, Frame};
-    use apprentice_protocol::{Rect, UiTree};
+    use apprentice_protocol::{NodeRef, Rect, UiNode, UiTree};
 
-    use super::{append, lines, visible_area};
+    use super::{Part, append, lines, visible_area};
 
     const TABLE: &str =
         "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext
@@ -214,10 +238,17 @@ mod tests {
         assert_eq!(found[0].bounds, Rect::new(10, 20, 85, 12));
         assert_eq!(lines(TABLE, 2)[0].bounds, Rect::new(5, 10, 42, 6), "the picture was enlarged");
         let mut tree = UiTree::default();
-        let places = append(&mut tree, &found, Area { x: 100, y: 50, width: 400, height: 600 });
+        let area = Area { x: 100, y: 50, width: 400, height: 600 };
+        let places = append(&mut tree, &found, Part { holder: None, area, count: 0 });
         assert_eq!((tree.nodes.len(), places.len()), (3, 3));
         assert_eq!((tree.nodes[1].role.as_str(), tree.nodes[1].id.0.as_str()), ("~text", "o2"));
         assert_eq!(tree.nodes[1].bounds, Some(Rect::new(400, 70, 40, 12)), "on the screen");
+        let (holder, other) = (NodeRef("d1".into()), UiNode::new("n1", None, "window", "Other"));
+        let mut tree = UiTree { nodes: vec![UiNode::new("d1", None, "canvas", ""), other], truncated: None };
+        append(&mut tree, &found[..2], Part { holder: Some(&holder), area, count: 3 });
+        let ids: Vec<(&str, Option<u32>)> =
+            tree.nodes.iter().map(|node| (node.id.0.as_str(), node.parent)).collect();
+        assert_eq!(ids, [("d1", None), ("o4", Some(0)), ("o5", Some(0)), ("n1", None)]);
     }
 
     #[test]

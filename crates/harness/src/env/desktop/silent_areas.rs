@@ -1,7 +1,7 @@
 //! Parts of the window in front that are drawn and that no element tells of: pages of readers, tool bars that a program draws itself,
 //! maps. They are listed with their places, so that a list does not seem to be whole. Pure.
 
-use apprentice_pixels::Frame;
+use apprentice_pixels::{Area, Frame};
 use apprentice_protocol::{NodeRef, Rect, State, UiNode, UiTree};
 
 /// The role of such a part. Views say of it that what it draws is in the picture alone.
@@ -132,7 +132,7 @@ fn window_of(tree: &UiTree, front: Rect) -> Option<NodeRef> {
 }
 
 /// Puts a node last below another: nodes stand depth first.
-fn insert_below(tree: &mut UiTree, holder: u32, node: UiNode) {
+pub(super) fn insert_below(tree: &mut UiTree, holder: u32, node: UiNode) {
     let above = |at: usize| tree.nodes[at].parent.and_then(|parent| usize::try_from(parent).ok());
     let Ok(first) = usize::try_from(holder) else { return };
     let is_below = |at: usize| std::iter::successors(above(at), |at| above(*at)).any(|above| above == first);
@@ -258,14 +258,11 @@ impl Squares {
 }
 
 fn is_plain(screen: &Frame, square: Rect) -> bool {
-    let pixel = |x: i32, y: i32| screen.pixel(u32::try_from(x).ok()?, u32::try_from(y).ok()?);
-    let first = pixel(square.x, square.y);
-    let mut all =
-        (0..square.height).flat_map(|dy| (0..square.width).map(move |dx| (square.x + dx, square.y + dy)));
-    all.all(|(x, y)| match (pixel(x, y), first) {
-        (Some(one), Some(first)) => one.iter().zip(first).all(|(one, first)| one.abs_diff(first) <= SHADE),
-        _ => true,
-    })
+    let of = |Rect { x, y, width, height }: Rect| {
+        let (x, y) = (u32::try_from(x).ok()?, u32::try_from(y).ok()?);
+        Some(Area { x, y, width: u32::try_from(width).ok()?, height: u32::try_from(height).ok()? })
+    };
+    of(square).is_none_or(|area| screen.is_plain(area, SHADE))
 }
 
 #[cfg(test)]
