@@ -110,7 +110,9 @@ fn without_advice_on_values(error: &mut clap::Error) {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return };
     let name = name.split('=').next().unwrap_or(name).to_owned();
     let is_on_values = match error.get(ContextKind::Suggested) {
-        Some(ContextValue::StyledStrs(tips)) => tips.iter().all(|tip| tip.to_string().contains("as a value, use")),
+        Some(ContextValue::StyledStrs(tips)) => {
+            tips.iter().all(|tip| tip.to_string().contains("as a value, use"))
+        }
         _ => false,
     };
     if is_on_values {

@@ -47,7 +47,8 @@ impl CiArgs {
             _ if place.is_dir() => format!("{} is a folder", place.display()),
             _ => return Ok(()),
         };
-        Err(Failure::say(Kind::Usage, format!("--junit: {problem}")).hint("name a file in a folder that is there"))
+        Err(Failure::say(Kind::Usage, format!("--junit: {problem}"))
+            .hint("name a file in a folder that is there"))
     }
 
     /// Names an option that is given.

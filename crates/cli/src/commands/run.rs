@@ -264,7 +264,8 @@ pub(crate) fn planned(
         models.check(&arguments.model)?;
     }
     if let Some(file) = arguments.out.as_deref().filter(|out| out.is_file()) {
-        let failure = format!("{} is a file; --out names the folder in which runs get a folder each", file.display());
+        let failure =
+            format!("{} is a file; --out names the folder in which runs get a folder each", file.display());
         return Err(Failure::say(Kind::Usage, failure));
     }
     arguments.ci.check()?;

@@ -126,12 +126,14 @@ impl Settings {
     /// Refuses a variable that is a letter or two away from a setting's.
     fn check_variable(&self, name: &str, spelled: &str) -> Result<(), Failure> {
         let known: Vec<String> = self.known.keys().map(|key| key.replace('.', "_")).collect();
-        let allowed = MISSPELT.iter().find(|(letters, _)| spelled.len() >= *letters).map_or(0, |(_, allowed)| *allowed);
+        let allowed =
+            MISSPELT.iter().find(|(letters, _)| spelled.len() >= *letters).map_or(0, |(_, allowed)| *allowed);
         let near = known.iter().find(|known| strsim::damerau_levenshtein(known, spelled) <= allowed);
         match near.filter(|_| !OF_COMMANDS.contains(&spelled)) {
             Some(near) => {
                 let failure = format!("environment variable {name}: there is no such setting");
-                Err(Failure::say(Kind::Config, failure).hint(format!("did you mean {PREFIX}{}?", near.to_uppercase())))
+                Err(Failure::say(Kind::Config, failure)
+                    .hint(format!("did you mean {PREFIX}{}?", near.to_uppercase())))
             }
             None => Ok(()),
         }

@@ -165,11 +165,13 @@ fn what_a_newcomer_may_mistake_is_said_before_the_first_trial() {
     for folder in ["clone/evaluation/apps", "clone/tasks/one"] {
         fs::create_dir_all(place.path(folder)).expect("made");
     }
-    fs::write(place.path("clone/tasks/one/task.json"), r#"{"id": "one", "app": "x", "task": "Do."}"#).expect("written");
+    fs::write(place.path("clone/tasks/one/task.json"), r#"{"id": "one", "app": "x", "task": "Do."}"#)
+        .expect("written");
     let (clone, task) = (place.path("clone"), place.path("clone/tasks/one/task.json"));
     let (clone, task) = (clone.to_str().expect("text"), task.to_str().expect("text"));
     let is_clone = format!("`apprentice tasks add opencomputer --from {clone} --to DIR` makes a suite of it");
-    let with = |more: &[&'static str]| [&["run", suite, "--model", "baseline/noop", "--dry-run"], more].concat();
+    let with =
+        |more: &[&'static str]| [&["run", suite, "--model", "baseline/noop", "--dry-run"], more].concat();
     for (words, told) in [
         (with(&["--task", "mail-*"]), "`--prefix mail-` selects the 2 tasks whose ids begin so"),
         (with(&["--task", "mail"]), "`--prefix mail` selects the 2 tasks"),

@@ -125,7 +125,8 @@ async fn the_first_view_waits_for_a_window_of_one_colour_and_says_so_when_it_sta
     let state = state();
     for given in [&[LOADS_S][..], &[]] {
         let mut world = open(state.path()).await;
-        let gtk = world.machine.run(&Command::new(["/usr/bin/python3", "-c", "import gi"])).await.expect("ran");
+        let gtk =
+            world.machine.run(&Command::new(["/usr/bin/python3", "-c", "import gi"])).await.expect("ran");
         if gtk.code != 0 {
             println!("skipped: Python cannot use GTK 3");
             return close(world).await;
@@ -139,7 +140,10 @@ async fn the_first_view_waits_for_a_window_of_one_colour_and_says_so_when_it_sta
         }
         let first = look(&mut world).await;
         if given.is_empty() {
-            assert!(first.0.is_some_and(|said| said.contains("\"loading\"")) && !first.1, "it has drawn nothing");
+            assert!(
+                first.0.is_some_and(|said| said.contains("\"loading\"")) && !first.1,
+                "it has drawn nothing"
+            );
             deliver(&mut world, click(Target::Point(ScreenPoint::new(640, 400)))).await;
             assert_eq!(look(&mut world).await, (None, true), "it was clicked");
         } else {

@@ -15,7 +15,7 @@ use super::{CancelToken, DisplayError, Screen};
 const RESTING: Duration = Duration::from_millis(2500);
 /// Longest wait while programs work: Blender compiles its shaders for 8 s behind an empty window, and longer where several start at
 /// once.
-const LOADING: Duration = Duration::from_secs(40);
+const LOADING: Duration = Duration::from_secs(75);
 /// Time between two looks at whether programs work.
 const LOOK: Duration = Duration::from_millis(250);
 /// A window of which this share is of one colour has drawn a frame or a bar at most.
@@ -85,7 +85,9 @@ impl Screen {
         if splash {
             return Ok(Drawn::Nothing);
         }
-        let Some(front) = windows.into_iter().find(|window| window.active) else { return Ok(Drawn::Something) };
+        let Some(front) = windows.into_iter().find(|window| window.active) else {
+            return Ok(Drawn::Something);
+        };
         let Some(pixels) = self.area(front.bounds)? else { return Ok(Drawn::Something) };
         Ok(match share_of_one_colour(&pixels) {
             share if share >= 1.0 => Drawn::Nothing,
@@ -121,7 +123,9 @@ mod tests {
     #[test]
     fn the_most_frequent_colour_counts_whatever_the_fourth_byte_holds() {
         let (black, white) = ([0, 0, 0, 0], [255, 255, 255, 0]);
-        assert!((share_of_one_colour(&[black, black, [0, 0, 0, 9], white].concat()) - 0.75).abs() < f64::EPSILON);
+        assert!(
+            (share_of_one_colour(&[black, black, [0, 0, 0, 9], white].concat()) - 0.75).abs() < f64::EPSILON
+        );
         assert!((share_of_one_colour(&[white, white].concat()) - 1.0).abs() < f64::EPSILON);
         assert!(share_of_one_colour(&[]).abs() < f64::EPSILON);
     }

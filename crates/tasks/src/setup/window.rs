@@ -37,7 +37,10 @@ pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) 
 }
 
 /// Waits until a window is open that is more than a splash screen.
-pub(super) async fn await_one_of(context: &SetupContext<'_>, awaited: &AwaitedWindow) -> Result<(), StepError> {
+pub(super) async fn await_one_of(
+    context: &SetupContext<'_>,
+    awaited: &AwaitedWindow,
+) -> Result<(), StepError> {
     let name = awaited.names.iter().take(SAID).cloned().collect::<Vec<_>>().join(" or ");
     let fits = |window: &Window| fits(window, awaited);
     await_window(context, fits, &name, WINDOW_DEADLINE, WINDOW_DEADLINE).await.map(|_| ())
@@ -45,7 +48,8 @@ pub(super) async fn await_one_of(context: &SetupContext<'_>, awaited: &AwaitedWi
 
 fn fits(window: &Window, awaited: &AwaitedWindow) -> bool {
     let text = format!("{}\n{}", window.title, window.class).to_lowercase();
-    let is_named = awaited.names.is_empty() || awaited.names.iter().any(|name| text.contains(&name.to_lowercase()));
+    let is_named =
+        awaited.names.is_empty() || awaited.names.iter().any(|name| text.contains(&name.to_lowercase()));
     let (width, height) = awaited.size;
     is_named && window.bounds.width >= width && window.bounds.height >= height && !is_splash(window)
 }

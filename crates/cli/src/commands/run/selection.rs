@@ -25,7 +25,10 @@ pub(super) fn selected(
         let Some(task) = loaded.suite.task(name) else {
             let known = loaded.suite.tasks.iter().map(|task| task.id.as_str());
             let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {name:?}"));
-            return Err(failure.hint_nearest_or(name, known, &like(name, loaded, arguments)));
+            return Err(match beginning(name, loaded) {
+                Some(hint) => failure.hint(hint),
+                None => failure.hint_nearest_or(name, known, &list_of(arguments)),
+            });
         };
         tasks.insert(task.id.clone());
     }
@@ -40,14 +43,17 @@ pub(super) fn selected(
     if tasks.is_empty() { Err(Failure::say(Kind::NothingMatched, "no task is selected")) } else { Ok(tasks) }
 }
 
-/// What selects the tasks of a name that is no task's: of a pattern or the beginning of an id.
-fn like(name: &str, loaded: &Loaded, arguments: &Run) -> String {
+/// What selects the tasks whose ids begin with a name that is no task's.
+fn beginning(name: &str, loaded: &Loaded) -> Option<String> {
     let prefix = name.trim_end_matches('*');
     let begins = |id: &str| !prefix.is_empty() && id.starts_with(prefix);
-    match loaded.suite.tasks.iter().filter(|task| begins(task.id.as_str())).count() {
-        0 => format!("`apprentice tasks list {}` prints the ids", arguments.suite.display()),
-        count => format!("`--prefix {prefix}` selects the {} whose ids begin so", counted(count, "task")),
-    }
+    let count = loaded.suite.tasks.iter().filter(|task| begins(task.id.as_str())).count();
+    (count > 0)
+        .then(|| format!("`--prefix {prefix}` selects the {} whose ids begin so", counted(count, "task")))
+}
+
+fn list_of(arguments: &Run) -> String {
+    format!("`apprentice tasks list {}` prints the ids", arguments.suite.display())
 }
 
 /// Returns the tasks for which the arm has an eligible skill; prints the others.
