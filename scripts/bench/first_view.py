@@ -51,11 +51,12 @@ for step in task["config"]:
     elif step["type"] == "launch":
         began = time.monotonic()
         subprocess.Popen(given["command"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    elif step["type"] == "execute" and began is None:
-        subprocess.run(given["command"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    elif "await" in given["command"]:
-        window = json.loads(given["command"][-1])
-        while not is_there(window["tokens"], window["size"]):
+    elif step["type"] == "execute":
+        # What follows the start is a wait of the setup.
+        if began is None:
+            subprocess.run(given["command"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    elif step["type"] == "await_window":
+        while not is_there(given["names"], given["size"]):
             if time.monotonic() - began > limit:
                 sys.exit("no window")
             time.sleep(0.05)

@@ -20,6 +20,8 @@ import tomllib
 
 FOLDER = pathlib.Path("scripts/conformance/opencomputer_solutions")
 MEANS = ("acts", "program", "files")
+# A program that has just shown its window still loads its file.
+OPENED_S = 1.5
 # What each script may use.
 SHARED = r'''
 import json, os, pathlib, re, shutil, subprocess, time, zipfile
@@ -77,7 +79,8 @@ def write_suite(suite, to, wanted, solved):
                 # A suite reads double braces as placeholders, which Base64 has not.
                 packed = base64.b64encode(wanted[name]["script"].encode()).decode()
                 line = f"echo {packed} | base64 -d >{SCRIPT}; {LINE}"
-                task["config"].append({"type": "execute", "parameters": {"command": ["bash", "-c", line]}})
+                task["config"] += [{"type": "sleep", "parameters": {"seconds": OPENED_S}},
+                                   {"type": "execute", "parameters": {"command": ["bash", "-c", line]}}]
             place = to / "examples" / app / f"{name}.json"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(json.dumps(task))

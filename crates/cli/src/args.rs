@@ -102,8 +102,32 @@ fn negatives_are_values(command: clap::Command) -> clap::Command {
 /// Commands of a build with the feature `fleet`.
 const OF_A_FLEET: [&str; 6] = ["submit", "worker", "queue", "fetch", "cancel", "drain"];
 
+/// Options by which other programs take a key.
+const KEYS: [&str; 4] = ["--api-key", "--apikey", "--api_key", "--key"];
+
+/// Removes the advice to pass a misspelt option as a value, which nobody means, and says where keys stand.
+fn without_advice_on_values(error: &mut clap::Error) {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return };
+    let name = name.split('=').next().unwrap_or(name).to_owned();
+    let is_on_values = match error.get(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => {
+            tips.iter().all(|tip| tip.to_string().contains("as a value, use"))
+        }
+        _ => false,
+    };
+    if is_on_values {
+        error.remove(ContextKind::Suggested);
+    }
+    if KEYS.contains(&name.as_str()) {
+        let hint = "a key on a command line is seen by everybody on the machine: put it into the variable that the model's \
+                    provider names (OPENAI_API_KEY, ANTHROPIC_API_KEY, ...), or name another with `provider.NAME.key_env`";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+}
+
 /// Ends the process with what is wrong with the command line, or with its help.
 fn refused(mut error: clap::Error) -> ! {
+    without_advice_on_values(&mut error);
     let name = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) if OF_A_FLEET.contains(&name.as_str()) => name.clone(),
         _ => error.exit(),

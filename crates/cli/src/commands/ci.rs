@@ -38,6 +38,19 @@ pub(crate) struct CiArgs {
 }
 
 impl CiArgs {
+    /// Refuses a place for the results that cannot be written, before the run and not after it.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Some(place) = &self.junit else { return Ok(()) };
+        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let problem = match folder {
+            Some(folder) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
+            _ if place.is_dir() => format!("{} is a folder", place.display()),
+            _ => return Ok(()),
+        };
+        Err(Failure::say(Kind::Usage, format!("--junit: {problem}"))
+            .hint("name a file in a folder that is there"))
+    }
+
     /// Names an option that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [

@@ -24,6 +24,7 @@ use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::Snapshot;
 use apprentice_skillbook::verification::AdmissionPolicy;
 use apprentice_tasks::suite::Suite;
+use apprentice_tasks::task::Task;
 use clap::Args;
 
 use self::inputs::{Loaded, RunInputs, load};
@@ -46,7 +47,7 @@ use crate::settings::overrides;
 use crate::settings::overrides::Overrides;
 use crate::suite::pick::Pick;
 use crate::suite::preflight::Preflight;
-use crate::{process_env, wire};
+use crate::{process_env, terminal, wire};
 
 /// Runs tasks of a suite with one model.
 #[derive(Debug, Args)]
@@ -262,6 +263,12 @@ pub(crate) fn planned(
     } else {
         models.check(&arguments.model)?;
     }
+    if let Some(file) = arguments.out.as_deref().filter(|out| out.is_file()) {
+        let failure =
+            format!("{} is a file; --out names the folder in which runs get a folder each", file.display());
+        return Err(Failure::say(Kind::Usage, failure));
+    }
+    arguments.ci.check()?;
     let loaded = load(&RunInputs::given(arguments), config, &models)?;
     let tasks = selected(arguments, &loaded, config)?;
     let books = with_tries(loaded.books.clone(), arguments)?;
@@ -407,7 +414,11 @@ fn before_the_start(
 ) -> Result<(), Failure> {
     let suite = &loaded.suite;
     let chosen = suite.tasks.iter().filter(|task| tasks.contains(&task.id));
-    Preflight::of(suite, chosen, config).print(&arguments.suite);
+    Preflight::of(suite, chosen.clone(), config).print(&arguments.suite);
+    if arguments.seeds > 1 && !chosen.clone().any(Task::varies) {
+        let told = "no selected task varies, so that each is run once: --tries repeats a task as it is";
+        terminal::note(format_args!("--seeds {}: {told}", arguments.seeds));
+    }
     if arguments.consent.dry_run {
         wire::runtime()?.block_on(models.foresee(&arguments.model))
     } else {

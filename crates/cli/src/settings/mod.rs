@@ -29,6 +29,10 @@ use crate::settings::value_type::ValueType;
 
 const DEFAULTS: &str = include_str!("defaults.toml");
 const PREFIX: &str = "APPRENTICE_";
+/// Letters by which a variable of so many letters, or more, may differ from a setting's and is meant to be it.
+const MISSPELT: [(usize, usize); 2] = [(6, 2), (3, 1)];
+/// Variables that commands read themselves.
+const OF_COMMANDS: [&str; 4] = ["log", "queue", "token", "vm_url"];
 
 /// Settings without a default, with their types.
 const OPTIONAL: &[(&str, ValueType)] = &[
@@ -111,11 +115,28 @@ impl Settings {
             let spelled = name.trim_start_matches(PREFIX).to_lowercase();
             // Other variables with this prefix belong to commands.
             let key = settings.known.keys().find(|key| key.replace('.', "_") == spelled).cloned();
-            if let Some(key) = key {
-                settings.set(&key, value, &format!("environment variable {name}"))?;
+            match key {
+                Some(key) => settings.set(&key, value, &format!("environment variable {name}"))?,
+                None => settings.check_variable(name, &spelled)?,
             }
         }
         Ok(settings)
+    }
+
+    /// Refuses a variable that is a letter or two away from a setting's.
+    fn check_variable(&self, name: &str, spelled: &str) -> Result<(), Failure> {
+        let known: Vec<String> = self.known.keys().map(|key| key.replace('.', "_")).collect();
+        let allowed =
+            MISSPELT.iter().find(|(letters, _)| spelled.len() >= *letters).map_or(0, |(_, allowed)| *allowed);
+        let near = known.iter().find(|known| strsim::damerau_levenshtein(known, spelled) <= allowed);
+        match near.filter(|_| !OF_COMMANDS.contains(&spelled)) {
+            Some(near) => {
+                let failure = format!("environment variable {name}: there is no such setting");
+                Err(Failure::say(Kind::Config, failure)
+                    .hint(format!("did you mean {PREFIX}{}?", near.to_uppercase())))
+            }
+            None => Ok(()),
+        }
     }
 
     fn merge_file(&mut self, file: &SettingsFile) -> Result<(), Failure> {

@@ -25,7 +25,19 @@ pub(crate) fn load(path: &Path) -> Result<Suite, Failure> {
             "{file} is not read: its settings hold for commands that start below {folder}"
         ));
     }
-    suite::load(&path).kind(Kind::Config)
+    suite::load(&path).kind(Kind::Config).map_err(|failure| match clone_above(&path) {
+        Some(clone) => failure.hint(format!(
+            "this is a clone of OpenComputer: `apprentice tasks add opencomputer --from {} --to DIR` makes a suite of it",
+            clone.display()
+        )),
+        None => failure,
+    })
+}
+
+/// The clone of OpenComputer that a path is, or lies in.
+fn clone_above(path: &Path) -> Option<&Path> {
+    let is_clone = |folder: &&Path| folder.join("evaluation/apps").is_dir() && folder.join("tasks").is_dir();
+    path.ancestors().find(is_clone)
 }
 
 /// Returns the path of a file or folder. What belongs to the built-in suites (`tasks/…`) is also found beside the

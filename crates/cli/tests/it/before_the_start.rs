@@ -156,6 +156,43 @@ fn what_cannot_be_meant_is_refused_with_its_place_and_a_remedy() {
     assert!(said(&baseline).contains("baselines are for `run`"), "{}", said(&baseline));
 }
 
+#[test]
+fn what_a_newcomer_may_mistake_is_said_before_the_first_trial() {
+    let place = Place::new();
+    let suite = place.suite(&[("mail-sign", json!({})), ("mail-sort", json!({}))]);
+    let suite = suite.to_str().expect("text");
+    fs::write(place.path("afile"), "").expect("written");
+    for folder in ["clone/evaluation/apps", "clone/tasks/one"] {
+        fs::create_dir_all(place.path(folder)).expect("made");
+    }
+    fs::write(place.path("clone/tasks/one/task.json"), r#"{"id": "one", "app": "x", "task": "Do."}"#)
+        .expect("written");
+    let (clone, task) = (place.path("clone"), place.path("clone/tasks/one/task.json"));
+    let (clone, task) = (clone.to_str().expect("text"), task.to_str().expect("text"));
+    let is_clone = format!("`apprentice tasks add opencomputer --from {clone} --to DIR` makes a suite of it");
+    let with =
+        |more: &[&'static str]| [&["run", suite, "--model", "baseline/noop", "--dry-run"], more].concat();
+    for (words, told) in [
+        (with(&["--task", "mail-*"]), "`--prefix mail-` selects the 2 tasks whose ids begin so"),
+        (with(&["--task", "mail"]), "`--prefix mail` selects the 2 tasks"),
+        (with(&["--task", "quite-another"]), "prints the ids"),
+        (with(&["--out", "afile"]), "afile is a file; --out names the folder"),
+        (with(&["--ci", "--junit", "none/j.xml"]), "--junit: there is no folder none"),
+        (with(&["--ci", "--junit", "clone"]), "--junit: clone is a folder"),
+        (with(&["--api-key", "x"]), "put it into the variable"),
+        (with(&["--seeds", "5"]), "no selected task varies, so that each is run once"),
+        (vec!["tasks", "show", suite, "mail-sing"], "did you mean \"mail-sign\"?"),
+        (vec!["run", clone, "--model", "baseline/noop"], &is_clone),
+        (vec!["run", task, "--model", "baseline/noop"], &is_clone),
+    ] {
+        let output = place.output(&words);
+        assert!(said(&output).contains(told), "{words:?}: {}", said(&output));
+        assert!(!said(&output).contains("as a value, use"), "{words:?}: {}", said(&output));
+    }
+    let misspelt = place.command(&with(&[])).env("APPRENTICE_JOB", "2").output().expect("it starts");
+    assert!(said(&misspelt).contains("did you mean APPRENTICE_JOBS?"), "{}", said(&misspelt));
+}
+
 #[cfg(not(feature = "fleet"))]
 #[test]
 fn commands_of_a_fleet_are_named_where_the_build_is_without() {

@@ -5,6 +5,7 @@
 
 mod cursor;
 mod drawn_areas;
+mod first_drawing;
 mod keyboard;
 mod keyboard_map;
 mod keysym;

@@ -34,6 +34,7 @@ x11rb::atom_manager! {
         _NET_WM_WINDOW_TYPE,
         _NET_WM_WINDOW_TYPE_DND,
         _NET_WM_WINDOW_TYPE_NOTIFICATION,
+        _NET_WM_WINDOW_TYPE_SPLASH,
         _NET_WM_WINDOW_TYPE_TOOLTIP,
         UTF8_STRING,
     }
@@ -178,14 +179,19 @@ impl Screen {
     ///
     /// Fails if the display's connection is broken.
     pub fn is_plain(&mut self, area: Rect) -> Result<bool, DisplayError> {
-        let (x, y) = (i16::try_from(area.x), i16::try_from(area.y));
-        let (width, height) = (u16::try_from(area.width), u16::try_from(area.height));
-        let (Ok(x), Ok(y), Ok(width), Ok(height)) = (x, y, width, height) else { return Ok(false) };
-        let request = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
-        let Some(image) = gone(request.reply())? else { return Ok(false) };
-        let mut pixels = image.data.chunks_exact(4).map(|pixel| &pixel[..3]);
+        let Some(pixels) = self.area(area)? else { return Ok(false) };
+        let mut pixels = pixels.chunks_exact(4).map(|pixel| &pixel[..3]);
         let first = pixels.next();
         Ok(first.is_some() && pixels.all(|pixel| Some(pixel) == first))
+    }
+
+    /// The pixels of an area, four bytes each; `None` if it does not lie on the screen.
+    pub(super) fn area(&self, area: Rect) -> Result<Option<Vec<u8>>, DisplayError> {
+        let (x, y) = (i16::try_from(area.x), i16::try_from(area.y));
+        let (width, height) = (u16::try_from(area.width), u16::try_from(area.height));
+        let (Ok(x), Ok(y), Ok(width), Ok(height)) = (x, y, width, height) else { return Ok(None) };
+        let request = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
+        Ok(gone(request.reply())?.map(|image| image.data))
     }
 
     /// The windows that the window manager lists, front to back.

@@ -89,6 +89,11 @@ impl Screen {
         Some(look)
     }
 
+    /// Whether a program runs, or waits for the disk, just now. Nobody does where programs cannot be watched.
+    pub(super) fn is_anyone_running(&mut self) -> bool {
+        self.look_between().is_some_and(|look| !look.running.is_empty())
+    }
+
     /// Waits until the programs have taken the input sent so far, but not longer than a person would hold on.
     pub(super) fn await_taken(&mut self, cap: Duration, stop: &CancelToken) -> Result<(), DisplayError> {
         self.sync()?;

@@ -95,6 +95,10 @@ async fn perform(
         Step::Execute(execute) => run(context, &execute).await,
         Step::Activate(choice) => window::activate(context, &choice).await,
         Step::Close(choice) => window::close(context, &choice).await,
+        Step::Await(awaited) => {
+            *launched = None;
+            window::await_one_of(context, &awaited).await
+        }
         Step::Sleep(seconds) => sleep(context, seconds, launched).await,
         Step::OpenTabs(addresses) => browser::open_tabs(context, &addresses).await,
         Step::CloseTabs(addresses) => browser::close_tabs(context, &addresses).await,
@@ -353,17 +357,12 @@ async fn await_first_window(
     let deadline = context.clock.mono() + within;
     while context.clock.mono() < deadline {
         let windows = context.machine.windows().await?;
-        if windows.iter().any(|window| !before.contains(&window.id) && !is_splash(window)) {
+        if windows.iter().any(|window| !before.contains(&window.id) && !window::is_splash(window)) {
             break;
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
     }
     Ok(())
-}
-
-/// Returns whether a window is only a splash screen.
-fn is_splash(window: &Window) -> bool {
-    window.title.is_empty() || window.title == "GIMP Startup"
 }
 
 async fn sleep(

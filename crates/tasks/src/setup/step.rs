@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::task::SetupStep;
 use crate::world_io::{CommandText, argv, programs_started};
 
-/// Names of the supported step types. `write_file` and `browser_state` are additions; the others are OSWorld's.
+/// Names of the supported step types. `write_file`, `await_window` and `browser_state` are additions; the others are OSWorld's.
 pub const STEPS: &[&str] = &[
     "download",
     "upload_file",
@@ -19,6 +19,7 @@ pub const STEPS: &[&str] = &[
     "command",
     "activate_window",
     "close_window",
+    "await_window",
     "sleep",
     "chrome_open_tabs",
     "chrome_close_tabs",
@@ -39,6 +40,7 @@ const PARAMETERS: &[(&str, &[&str])] = &[
     ("command", &["command", "shell", "stdout", "stderr", "until"]),
     ("activate_window", &["window_name", "strict", "by_class"]),
     ("close_window", &["window_name", "strict", "by_class"]),
+    ("await_window", &["names", "size"]),
     ("sleep", &["seconds"]),
     ("chrome_open_tabs", &["urls_to_open"]),
     ("chrome_close_tabs", &["urls_to_close", "urls_to_open"]),
@@ -136,6 +138,17 @@ pub(crate) struct WindowChoice {
     pub(crate) strict: bool,
     #[serde(default, deserialize_with = "truth")]
     pub(crate) by_class: bool,
+}
+
+/// `await_window`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AwaitedWindow {
+    /// Texts of which its title or class holds one, in any case; any window if there are none.
+    pub(crate) names: Vec<String>,
+    /// The least width and height.
+    #[serde(default)]
+    pub(crate) size: (i32, i32),
 }
 
 /// One entry of `download`.
@@ -238,6 +251,7 @@ pub(crate) enum Step {
     Execute(Execute),
     Activate(WindowChoice),
     Close(WindowChoice),
+    Await(AwaitedWindow),
     Sleep(f64),
     OpenTabs(Vec<String>),
     CloseTabs(Vec<String>),
@@ -259,6 +273,7 @@ impl Step {
             "execute" | "command" => parameters(step).map(Self::Execute),
             "activate_window" => parameters(step).map(Self::Activate),
             "close_window" => parameters(step).map(Self::Close),
+            "await_window" => parameters(step).map(Self::Await),
             "sleep" => parameters(step).map(|Pause { seconds }| Self::Sleep(seconds)),
             "chrome_open_tabs" => parameters(step).map(|Tabs { urls_to_open }| Self::OpenTabs(urls_to_open)),
             "chrome_close_tabs" => {

@@ -6,7 +6,7 @@ use apprentice_protocol::{Clock, Command, Machine, MachineError, Why, Window};
 
 use super::context::{SetupContext, SetupPhase};
 use super::error::StepError;
-use super::step::WindowChoice;
+use super::step::{AwaitedWindow, WindowChoice};
 
 pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
 /// The maximum time to wait for a program to end.
@@ -17,6 +17,8 @@ const ANY_WINDOW_DEADLINE: Duration = Duration::from_secs(30);
 /// If the set of windows does not change for this long, a window that a step only activates is considered absent. A
 /// window that a step has just requested gets the full deadline: programs start slowly on a busy machine.
 const NO_CHANGE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Most names of an awaited window that an error names.
+const SAID: usize = 3;
 /// The deadline after an attempt, when the model may have closed the window.
 const LATE_WINDOW_DEADLINE: Duration = Duration::from_secs(3);
 
@@ -32,6 +34,29 @@ pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) 
         (Err(StepError::NoWindow(..)), SetupPhase::Grade) => Ok(()),
         (Err(error), _) => Err(error),
     }
+}
+
+/// Waits until a window is open that is more than a splash screen.
+pub(super) async fn await_one_of(
+    context: &SetupContext<'_>,
+    awaited: &AwaitedWindow,
+) -> Result<(), StepError> {
+    let name = awaited.names.iter().take(SAID).cloned().collect::<Vec<_>>().join(" or ");
+    let fits = |window: &Window| fits(window, awaited);
+    await_window(context, fits, &name, WINDOW_DEADLINE, WINDOW_DEADLINE).await.map(|_| ())
+}
+
+fn fits(window: &Window, awaited: &AwaitedWindow) -> bool {
+    let text = format!("{}\n{}", window.title, window.class).to_lowercase();
+    let is_named =
+        awaited.names.is_empty() || awaited.names.iter().any(|name| text.contains(&name.to_lowercase()));
+    let (width, height) = awaited.size;
+    is_named && window.bounds.width >= width && window.bounds.height >= height && !is_splash(window)
+}
+
+/// Returns whether a window is only a splash screen.
+pub(super) fn is_splash(window: &Window) -> bool {
+    window.title.is_empty() || window.title == "GIMP Startup"
 }
 
 /// Closes a window and waits until it and, if it was the program's last window, the program are gone: programs
@@ -150,8 +175,8 @@ pub(super) async fn window_ids(machine: &dyn Machine) -> Result<Vec<String>, Ste
 mod tests {
     use apprentice_protocol::{Rect, Window};
 
-    use super::super::step::WindowChoice;
-    use super::{matches, shows_by_own_title};
+    use super::super::step::{AwaitedWindow, WindowChoice};
+    use super::{fits, matches, shows_by_own_title};
 
     fn check(choice: (&str, bool, bool), expected: bool) {
         check_of("Google-chrome", choice, expected);
@@ -210,5 +235,30 @@ mod tests {
             check_of(class, ("Mail.thunder", true, true), false);
         }
         check_of("thunderbird-beta", ("Mail.thunderbird", true, true), false);
+    }
+
+    #[test]
+    fn an_awaited_window_is_named_large_enough_and_no_splash() {
+        let window = |title: &str, class: &str, width: i32| Window {
+            id: "0x1".into(),
+            title: title.into(),
+            class: class.into(),
+            bounds: Rect::new(0, 0, width, 200),
+            active: false,
+            pid: None,
+        };
+        let names = vec!["Free CAD".to_owned(), "freecad".to_owned()];
+        let awaited = AwaitedWindow { names, size: (200, 120) };
+        for (shown, expected) in [
+            (window("part.FCStd", "FreeCAD", 200), true),
+            (window("A free cad program", "x", 300), true),
+            (window("part.FCStd", "FreeCAD", 199), false),
+            (window("", "FreeCAD", 300), false),
+            (window("Terminal", "xterm", 300), false),
+        ] {
+            assert_eq!(fits(&shown, &awaited), expected, "{shown:?}");
+        }
+        let any = AwaitedWindow { names: Vec::new(), size: (0, 0) };
+        assert!(fits(&window("Terminal", "xterm", 1), &any));
     }
 }

@@ -15,10 +15,10 @@ use super::requirements::executables;
 use crate::check::{is_judged_by_model, is_judged_by_pictures};
 use crate::world_io::programs_of_line;
 
-/// Waits for windows and saves, in the world.
-const WINDOWS: &str = include_str!("opencomputer/windows.py");
+/// Saves, in the world.
+const SAVE: &str = include_str!("opencomputer/save.py");
 /// Its place in the world. Each task writes it: a file of the suite that all tasks share would tie them together in a split.
-const WINDOWS_PLACE: &str = "/tmp/.opencomputer/windows.py";
+const SAVE_PLACE: &str = "/tmp/.opencomputer/save.py";
 /// Seconds that upstream waits before it runs the first verifier.
 const BEFORE_CHECKS: u32 = 3;
 /// What makes a folder a clone.
@@ -152,18 +152,14 @@ fn upload(local: &str, path: &str) -> Value {
     step("upload_file", &json!({"files": [{"local_path": local, "path": path}]}))
 }
 
-/// A step of the script that waits for windows and saves.
-fn windows(what: &str, of: &Value, until: Option<Value>) -> Value {
-    let mut parameters = json!({"command": ["python3", WINDOWS_PLACE, what, of.to_string()]});
-    if let Some(until) = until {
-        parameters["until"] = until;
-    }
-    step("execute", &parameters)
+/// A step of the script that saves.
+fn save_by(of: &Value) -> Value {
+    step("execute", &json!({"command": ["python3", SAVE_PLACE, of.to_string()]}))
 }
 
 /// The setup: what upstream's session did, in its order, then its ready check and its wait for the window.
 fn setup(planned: &PlannedTask) -> Vec<Value> {
-    let mut steps = vec![write(WINDOWS_PLACE, WINDOWS)];
+    let mut steps = Vec::new();
     for one in &planned.steps {
         steps.push(match one {
             PlannedStep::File { local, path } => upload(&planned.file(local), path),
@@ -180,7 +176,8 @@ fn setup(planned: &PlannedTask) -> Vec<Value> {
         let line = lines.join(" || ");
         steps.push(step("execute", &json!({"command": bash(&line), "until": ready.until})));
     }
-    steps.push(windows("await", &planned.window, Some(json!({"returncode": 0}))));
+    let window = &planned.window;
+    steps.push(step("await_window", &json!({"names": window["tokens"], "size": window["size"]})));
     steps
 }
 
@@ -205,8 +202,8 @@ fn task(planned: &PlannedTask) -> Value {
     });
     let mut before_checks = Vec::new();
     if let Some(save) = &planned.save {
-        before_checks.push(write(WINDOWS_PLACE, WINDOWS));
-        before_checks.push(windows("save", save, None));
+        before_checks.push(write(SAVE_PLACE, SAVE));
+        before_checks.push(save_by(save));
     }
     before_checks.push(step("sleep", &json!({"seconds": BEFORE_CHECKS})));
     json!({

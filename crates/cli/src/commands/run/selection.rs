@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::run::{ArmPlan, PlannedArm};
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{TaskId, counted};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 
@@ -25,7 +25,10 @@ pub(super) fn selected(
         let Some(task) = loaded.suite.task(name) else {
             let known = loaded.suite.tasks.iter().map(|task| task.id.as_str());
             let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {name:?}"));
-            return Err(failure.hint_nearest(name, known));
+            return Err(match beginning(name, loaded) {
+                Some(hint) => failure.hint(hint),
+                None => failure.hint_nearest_or(name, known, &list_of(arguments)),
+            });
         };
         tasks.insert(task.id.clone());
     }
@@ -38,6 +41,19 @@ pub(super) fn selected(
     }
     let tasks = arguments.pick.narrow(&loaded.suite, config, Some(tasks))?.unwrap_or_default();
     if tasks.is_empty() { Err(Failure::say(Kind::NothingMatched, "no task is selected")) } else { Ok(tasks) }
+}
+
+/// What selects the tasks whose ids begin with a name that is no task's.
+fn beginning(name: &str, loaded: &Loaded) -> Option<String> {
+    let prefix = name.trim_end_matches('*');
+    let begins = |id: &str| !prefix.is_empty() && id.starts_with(prefix);
+    let count = loaded.suite.tasks.iter().filter(|task| begins(task.id.as_str())).count();
+    (count > 0)
+        .then(|| format!("`--prefix {prefix}` selects the {} whose ids begin so", counted(count, "task")))
+}
+
+fn list_of(arguments: &Run) -> String {
+    format!("`apprentice tasks list {}` prints the ids", arguments.suite.display())
 }
 
 /// Returns the tasks for which the arm has an eligible skill; prints the others.

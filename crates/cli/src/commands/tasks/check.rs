@@ -225,7 +225,10 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         }
     };
     let Some(task) = task else {
-        return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
+        let id = arguments.id.as_deref().unwrap_or_default();
+        let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {id:?}"));
+        let list = format!("`apprentice tasks list {}` prints the ids", arguments.path.display());
+        return Err(failure.hint_nearest_or(id, suite.tasks.iter().map(|task| task.id.as_str()), &list));
     };
     let missing = lacks(task, &suite.root, config);
     if arguments.json {

@@ -1,14 +1,10 @@
 //! Looks at a desktop: picture, windows and list of elements of one settled moment, which say what the screen shows.
 
-use std::time::Duration;
-
 use apprentice_pixels::Frame;
 use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
 
 use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_names};
 
-/// Longest wait for the first drawing of a window.
-const FIRST_DRAWING: Duration = Duration::from_millis(2500);
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
 
@@ -28,7 +24,7 @@ impl DesktopEnvironment {
     /// A list that is empty or broken off is read again, and then told as such.
     pub(super) async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
         if !self.has_looked {
-            self.await_first_drawing().await?;
+            self.cell.on_screen(|screen, stop| screen.await_first_drawing(stop)).await?;
         }
         let Glance { mut seen, changes, frame } = self.look_until_settled(want).await?;
         self.seen_changes = changes;
@@ -36,6 +32,11 @@ impl DesktopEnvironment {
             Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
         });
         seen.remarks = remarks::of(&seen, &work.await?);
+        if self.is_undrawn {
+            let undrawn = self.cell.on_screen(|screen, _| screen.undrawn_window()).await?;
+            seen.remarks.extend(undrawn.as_ref().map(remarks::undrawn));
+            self.is_undrawn = undrawn.is_some();
+        }
         let written = self.cell.written_files().await.map_err(|error| self.loss(&error))?;
         // What was written before the first view is no act of the agent's.
         if std::mem::replace(&mut self.has_looked, true) {
@@ -48,22 +49,6 @@ impl DesktopEnvironment {
             self.seen_tree.clone_from(&seen.tree);
         }
         Ok(seen)
-    }
-
-    /// Waits until the window in front has drawn something: GTK 4 draws about a second after it has shown its window.
-    async fn await_first_drawing(&self) -> Result<(), WorldError> {
-        let wait = self.cell.on_screen(|screen, stop| {
-            screen.settle(stop)?;
-            let (changes, _) = screen.activity()?;
-            let front = screen.windows()?.into_iter().find(|window| window.active);
-            if let Some(front) = front
-                && screen.is_plain(front.bounds)?
-            {
-                screen.await_change(changes, FIRST_DRAWING, stop)?;
-            }
-            Ok(())
-        });
-        wait.await
     }
 
     /// Names the parts of the window in front of which no element tells, and reads the pictures of those, or of the window if it lists

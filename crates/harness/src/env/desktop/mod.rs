@@ -48,6 +48,8 @@ struct DesktopEnvironment {
     awaits_effect: bool,
     /// Whether there was a view.
     has_looked: bool,
+    /// Whether no view yet has shown the window in front as more than one colour.
+    is_undrawn: bool,
     /// Number of the screen's changes up to the last view.
     seen_changes: u64,
     /// The elements of the last view.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{Observation, State, UiNode};
+use apprentice_protocol::{Observation, State, UiNode, Window};
 
 /// What is said of lines that were read from a picture.
 pub(super) const READ_FROM_PICTURE: &str =
@@ -20,6 +20,14 @@ pub(super) fn lists_its_window(seen: &Observation) -> bool {
         |node: &UiNode| node.role.is_window() && (node.is(State::Active) || node.name.contains(&front.title));
     let window = tree.nodes.iter().position(is_front).and_then(|index| u32::try_from(index).ok());
     window.is_some_and(|window| tree.nodes.iter().any(|node| node.parent == Some(window)))
+}
+
+/// The sentence about a window in front that has drawn nothing.
+pub(super) fn undrawn(window: &Window) -> String {
+    let title = &window.title;
+    format!(
+        "The window {title:?} is of one colour so far: its program may still be loading, or cannot draw here: wait, then look again."
+    )
 }
 
 /// Most files that are named.

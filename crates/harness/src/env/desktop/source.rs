@@ -77,6 +77,7 @@ impl DesktopSource {
             screen,
             awaits_effect: false,
             has_looked: false,
+            is_undrawn: true,
             seen_changes: 0,
             seen_tree: None,
             silent_areas: SilentAreas::default(),
