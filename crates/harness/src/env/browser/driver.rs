@@ -10,8 +10,6 @@ use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, Script
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
 use apprentice_protocol::{ActReport, NodeRef, Size, WorldError, WorldErrorKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -264,11 +262,8 @@ impl Browser {
         }
         let capture = CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true };
         let picture = self.call(&self.session(&tab.session), &capture).await?;
-        let bytes = BASE64
-            .decode(picture.data)
-            .map_err(|error| lost(format!("the browser sent a broken picture: {error}")))?;
         let image =
-            picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is not a PNG"))?;
+            picture::of_png(picture.data.0).ok_or_else(|| lost("the browser sent a picture that is not a PNG"))?;
         Ok(PagePicture { image, changes: None })
     }
 

@@ -409,13 +409,13 @@ fn read<T: EventPayload>(event: &Event) -> Option<T> {
 mod tests {
     use std::sync::Arc;
 
-    use apprentice_cdp::{Event, SessionId};
+    use apprentice_cdp::{Event, Payload, SessionId};
     use serde_json::{Value, json, value::to_raw_value};
 
     use super::BrowserState;
 
     fn apply(pages: &mut BrowserState, session: Option<&SessionId>, method: &str, params: &Value) {
-        let params = Arc::from(to_raw_value(params).expect("JSON"));
+        let params = Arc::new(Payload::json(&to_raw_value(params).expect("JSON")));
         pages.apply(&Event { session: session.cloned(), method: method.into(), params });
     }
 

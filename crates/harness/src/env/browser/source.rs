@@ -1,7 +1,6 @@
 //! Opens browser worlds: a cell, Chromium in it, and the connection between them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use apprentice_cdp::Connection;
 use apprentice_cdp::domain::browser::{DownloadBehavior, SetDownloadBehavior};
@@ -11,16 +10,13 @@ use apprentice_protocol::{
 
 use super::driver::Browser;
 use super::input::InputState;
-use super::launch::{BrowserSandbox, LaunchOptions, PORT, PagePictures, launch};
+use super::launch::{BrowserSandbox, LaunchOptions, PagePictures, launch};
 use super::machine::BrowserMachine;
 use super::page_screen::{PageScreen, screen_for};
 use super::script::PageScripts;
 use super::teardown::Teardown;
 use super::world::BrowserEnvironment;
 use apprentice_sandbox::{Cell, CellSpec, NetworkPolicy};
-
-/// Deadline of the handshake after Chromium has announced its port.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Opens browser worlds, each with its own Chromium, profile and cell.
 pub struct BrowserSource {
@@ -65,14 +61,8 @@ impl BrowserSource {
             Some(screen) => Some(PageScreen::open(screen).await?),
             None => None,
         };
-        let chromium = launch(machine.as_ref(), &self.program, &options).await?;
-        let stream = cell
-            .connect(PORT)
-            .await
-            .map_err(|error| start(format!("chromium's port could not be reached: {error}")))?;
-        let connection = Connection::open(stream, &chromium.path, HANDSHAKE)
-            .await
-            .map_err(|error| start(format!("chromium could not be connected to: {error}")))?;
+        let (chromium, pipe) = launch(&cell, &self.program, &options).await?;
+        let connection = Connection::over_pipe(pipe);
         let browser = Arc::new(Browser::take_over(connection, size, screen).await?);
         let downloads = SetDownloadBehavior {
             behavior: DownloadBehavior::Allow,
