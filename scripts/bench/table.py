@@ -18,6 +18,9 @@ ROWS = [
     ("a fresh browser with a page, seen", "fresh-browser", "browsergym-reset-small", "BrowserGym's `reset`", 10),
     ("the same in `chromium-headless-shell`, here and there", "fresh-headless-shell", "browsergym-reset-headless-shell", "BrowserGym's `reset`", 10),
     ("a fresh Chromium, started while the trial before waited 4 s", "fresh-browser-ahead", "browsergym-reset-small", "BrowserGym's `reset`", 10),
+    ("a page in a fresh context (`browser_reuse`)", "episode-context-chromium", "browsergym-reset-small", "BrowserGym's `reset`", 12),
+    ("the same in `chromium-headless-shell`, here and there", "episode-context-chromium-headless-shell", "browsergym-reset-headless-shell",
+     "BrowserGym's `reset`", 12),
     ("the tree of Calc, hidden menus included", "tree", "pyatspi", "pyatspi", 20),
     ("the tree of Calc in the view after a key", "tree-again", "pyatspi", "pyatspi", 20),
 ]

@@ -4,20 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
+use crate::cbor::{ENVELOPE_HEAD, envelope_length};
 use crate::exchange::Shared;
+use crate::message::WireForm;
 use crate::session::Session;
 
 /// Largest message accepted, in bytes. The accessibility tree of a huge page takes about 10 MB.
 const LARGEST_MESSAGE: usize = 256 << 20;
 /// Capacity of the queue of calls waiting for the socket.
 const QUEUE: usize = 256;
+
+/// Why a connection ended whose handles were all dropped.
+const GONE: &str = "every handle is gone";
 
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -63,10 +68,26 @@ impl Connection {
             .await
             .map_err(|_| OpenError::TimedOut(deadline))?
             .map_err(|source| OpenError::Handshake { path: path.to_owned(), source: Box::new(source) })?;
+        Ok(Self::run(WireForm::Json, |inbox, ending| run_socket(socket, inbox, ending)))
+    }
+
+    /// Takes over the other end of a browser's debugging pipe, which Chromium opens with `--remote-debugging-pipe=cbor`. There is no
+    /// handshake: the first call is answered once the browser is ready.
+    pub fn over_pipe<S>(stream: S) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        Self::run(WireForm::Cbor, |inbox, ending| run_pipe(stream, inbox, ending))
+    }
+
+    fn run<F>(form: WireForm, task: impl FnOnce(mpsc::Receiver<Vec<u8>>, FailPendingOnDrop) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let (outbox, inbox) = mpsc::channel(QUEUE);
-        let shared = Arc::new(Shared::new(outbox));
-        let task = tokio::spawn(run_socket(socket, inbox, FailPendingOnDrop(Arc::clone(&shared))));
-        Ok(Self { shared, task })
+        let shared = Arc::new(Shared::new(form, outbox));
+        let task = tokio::spawn(task(inbox, FailPendingOnDrop(Arc::clone(&shared))));
+        Self { shared, task }
     }
 
     /// Returns a handle on the browser target, whose calls have this deadline.
@@ -92,7 +113,7 @@ impl Drop for FailPendingOnDrop {
 
 async fn run_socket<S>(
     mut socket: WebSocketStream<S>,
-    mut inbox: mpsc::Receiver<Utf8Bytes>,
+    mut inbox: mpsc::Receiver<Vec<u8>>,
     ending: FailPendingOnDrop,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -100,14 +121,18 @@ async fn run_socket<S>(
     let why = loop {
         tokio::select! {
             outgoing = inbox.recv() => {
-                let Some(text) = outgoing else { break "every handle is gone".to_owned() };
+                let Some(text) = outgoing else { break GONE.to_owned() };
+                let text = match Utf8Bytes::try_from(text) {
+                    Ok(text) => text,
+                    Err(error) => break format!("a call is no text: {error}"),
+                };
                 if let Err(error) = socket.send(Message::Text(text)).await {
                     break format!("sending failed: {error}");
                 }
             }
             incoming = socket.next() => match incoming {
                 Some(Ok(Message::Text(text))) => {
-                    if let Err(why) = ending.0.deliver(&text) {
+                    if let Err(why) = ending.0.deliver(text.as_bytes()) {
                         break why;
                     }
                 }
@@ -120,3 +145,60 @@ async fn run_socket<S>(
     };
     ending.0.end(&why);
 }
+
+async fn run_pipe<S>(stream: S, mut inbox: mpsc::Receiver<Vec<u8>>, ending: FailPendingOnDrop)
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (mut incoming, mut outgoing) = tokio::io::split(stream);
+    let writing = async {
+        while let Some(message) = inbox.recv().await {
+            if let Err(error) = outgoing.write_all(&message).await {
+                return format!("sending failed: {error}");
+            }
+        }
+        GONE.to_owned()
+    };
+    let reading = async {
+        let mut message = Vec::new();
+        loop {
+            match read_envelope(&mut incoming, &mut message).await {
+                Ok(true) => {}
+                Ok(false) => return "the browser closed it".to_owned(),
+                Err(error) => return format!("reading failed: {error}"),
+            }
+            if let Err(why) = ending.0.deliver(&message) {
+                return why;
+            }
+        }
+    };
+    // Two futures, as neither of them can be dropped in the middle of a message.
+    let why = tokio::select! {
+        why = writing => why,
+        why = reading => why,
+    };
+    ending.0.end(&why);
+}
+
+/// Reads one message. Returns false at the end of the stream.
+async fn read_envelope<S: AsyncRead + Unpin>(stream: &mut S, message: &mut Vec<u8>) -> std::io::Result<bool> {
+    let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
+    let mut head = [0; ENVELOPE_HEAD];
+    let first = stream.read(&mut head).await?;
+    if first == 0 {
+        return Ok(false);
+    }
+    stream.read_exact(&mut head[first..]).await?;
+    let length = envelope_length(head).ok_or_else(|| invalid(format!("{head:x?} begins no message")))?;
+    if length > LARGEST_MESSAGE {
+        return Err(invalid(format!("a message of {length} bytes is too large")));
+    }
+    message.clear();
+    message.extend_from_slice(&head);
+    message.resize(length, 0);
+    stream.read_exact(&mut message[ENVELOPE_HEAD..]).await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::message::EventPayload;
+use crate::payload::Payload;
 use crate::session_id::SessionId;
 
 /// An event sent by the browser.
@@ -18,7 +18,7 @@ pub struct Event {
     /// The event's method, for example `Page.frameDetached`.
     pub method: Arc<str>,
     /// The parameters, not yet deserialized.
-    pub params: Arc<RawValue>,
+    pub params: Arc<Payload>,
 }
 
 impl Event {
@@ -28,7 +28,7 @@ impl Event {
     ///
     /// The inner result is an error if the parameters do not have the form of `T`.
     pub fn read<T: EventPayload>(&self) -> Option<Result<T, serde_json::Error>> {
-        (*self.method == *T::METHOD).then(|| serde_json::from_str(self.params.get()))
+        (*self.method == *T::METHOD).then(|| self.params.read())
     }
 }
 

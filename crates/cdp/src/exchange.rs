@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::event::{Event, EventFilter, Events, Subscriber};
-use crate::message::{ErrorReply, Incoming, Outgoing};
+use crate::message::{ErrorReply, Incoming, Outgoing, WireForm};
+use crate::payload::Payload;
 use crate::session_id::SessionId;
 
 /// Why a call failed.
@@ -58,7 +57,7 @@ impl CallError {
     }
 }
 
-type Reply = Result<Box<RawValue>, ErrorReply>;
+type Reply = Result<Payload, ErrorReply>;
 
 #[derive(Debug, Default)]
 struct Table {
@@ -70,7 +69,8 @@ struct Table {
 #[derive(Debug)]
 pub(crate) struct Shared {
     table: Mutex<Table>,
-    outbox: mpsc::Sender<Utf8Bytes>,
+    form: WireForm,
+    outbox: mpsc::Sender<Vec<u8>>,
     last_id: AtomicU64,
     ended: watch::Sender<Option<Arc<str>>>,
 }
@@ -78,13 +78,14 @@ pub(crate) struct Shared {
 /// A call as it is sent.
 pub(crate) struct EncodedCall {
     id: u64,
-    text: Utf8Bytes,
+    message: Vec<u8>,
 }
 
 impl Shared {
     /// The state of an open connection whose task sends what arrives from `outbox`.
-    pub(crate) fn new(outbox: mpsc::Sender<Utf8Bytes>) -> Self {
-        Self { table: Mutex::default(), outbox, last_id: AtomicU64::new(0), ended: watch::Sender::new(None) }
+    pub(crate) fn new(form: WireForm, outbox: mpsc::Sender<Vec<u8>>) -> Self {
+        let (last_id, ended) = (AtomicU64::new(0), watch::Sender::new(None));
+        Self { table: Mutex::default(), form, outbox, last_id, ended }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -99,15 +100,16 @@ impl Shared {
     ) -> Result<EncodedCall, CallError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let session_id = session.map(|session| &*session.0);
-        serde_json::to_string(&Outgoing { id, session_id, method, params })
-            .map(|text| EncodedCall { id, text: text.into() })
+        self.form
+            .encode(&Outgoing { id, session_id, method, params })
+            .map(|message| EncodedCall { id, message })
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
 
     /// Sends a call, and returns where its reply arrives. Calls that are sent one after the other arrive in that order.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        EncodedCall { id, text }: EncodedCall,
+        EncodedCall { id, message }: EncodedCall,
     ) -> Result<SentCall<'_>, CallError> {
         let (sender, receiver) = oneshot::channel();
         self.table().pending.insert(id, sender);
@@ -116,7 +118,7 @@ impl Shared {
         if let Some(why) = self.ended.borrow().clone() {
             return Err(CallError::Closed(why));
         }
-        if self.outbox.send(text).await.is_err() {
+        if self.outbox.send(message).await.is_err() {
             return Err(CallError::Closed(self.closed().await));
         }
         Ok(SentCall { receiver, forget })
@@ -126,13 +128,13 @@ impl Shared {
         self: &Arc<Self>,
         encoded: EncodedCall,
         method: &str,
-    ) -> Result<Box<RawValue>, CallError> {
+    ) -> Result<Payload, CallError> {
         self.send(encoded).await?.reply(method).await
     }
 
     pub(crate) fn post<P: Serialize + ?Sized>(&self, session: Option<&SessionId>, method: &str, params: &P) {
-        if let Ok(EncodedCall { text, .. }) = self.encode(session, method, params) {
-            let _ = self.outbox.try_send(text);
+        if let Ok(EncodedCall { message, .. }) = self.encode(session, method, params) {
+            let _ = self.outbox.try_send(message);
         }
     }
 
@@ -155,14 +157,16 @@ impl Shared {
     }
 
     /// Delivers a message to its caller or subscribers. An error ends the connection.
-    pub(crate) fn deliver(&self, text: &str) -> Result<(), String> {
-        let message: Incoming<'_> = serde_json::from_str(text)
+    pub(crate) fn deliver(&self, message: &[u8]) -> Result<(), String> {
+        let message: Incoming<'_> = self
+            .form
+            .decode(message)
             .map_err(|error| format!("the browser sent an invalid message: {error}"))?;
         match (message.id, message.method) {
             (Some(id), _) => {
                 let reply = match (message.error, message.result) {
                     (Some(refusal), _) => Err(refusal),
-                    (None, Some(result)) => Ok(result.to_owned()),
+                    (None, Some(result)) => Ok(result),
                     (None, None) => {
                         return Err(format!("the reply to call {id} holds neither result nor error"));
                     }
@@ -173,11 +177,11 @@ impl Shared {
                 }
             }
             (None, Some(method)) => {
-                let params = message.params.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
+                let params = message.params.unwrap_or_else(Payload::null);
                 let event = Event {
                     session: message.session_id.map(|id| SessionId(id.as_ref().into())),
                     method: method.as_ref().into(),
-                    params: params.into(),
+                    params: Arc::new(params),
                 };
                 self.table().subscribers.retain(|subscriber| subscriber.offer(&event));
             }
@@ -206,7 +210,7 @@ pub(crate) struct SentCall<'a> {
 }
 
 impl SentCall<'_> {
-    pub(crate) async fn reply(self, method: &str) -> Result<Box<RawValue>, CallError> {
+    pub(crate) async fn reply(self, method: &str) -> Result<Payload, CallError> {
         match self.receiver.await {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(refusal)) => Err(CallError::Refused { method: method.to_owned(), refusal }),

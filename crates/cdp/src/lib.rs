@@ -1,6 +1,7 @@
 //! A small client for the Chrome DevTools Protocol over any byte stream.
 //!
-//! One task owns the WebSocket. [`Session`] handles send messages and await the replies, each with a deadline. Targets
+//! One task owns the stream: a WebSocket of the debugging port, or the debugging pipe, whose CBOR is what Chromium's own processes
+//! exchange. [`Session`] handles send messages and await the replies, each with a deadline. Targets
 //! are attached in flat mode, so one socket carries all pages and frames. Events go to bounded subscriptions, which
 //! report gaps. Structs exist for the calls that we make; any other call goes through [`Session::raw`].
 //!
@@ -24,12 +25,14 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+mod cbor;
 mod connection;
 mod discovery;
 pub mod domain;
 mod event;
 mod exchange;
 mod message;
+mod payload;
 mod session;
 mod session_id;
 
@@ -38,5 +41,6 @@ pub use discovery::{BrowserVersion, DiscoveryError, discover, parse_endpoint};
 pub use event::{Event, EventFilter, Events, Lagged};
 pub use exchange::CallError;
 pub use message::{Command, ErrorReply, EventPayload};
+pub use payload::Payload;
 pub use session::Session;
 pub use session_id::SessionId;

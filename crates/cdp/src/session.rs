@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::domain::target::AttachToTarget;
 use crate::event::{EventFilter, Events};
 use crate::exchange::{CallError, EncodedCall, Shared};
 use crate::message::Command;
+use crate::payload::Payload;
 use crate::session_id::SessionId;
 
 /// A cheap handle on one target. Dropping a call's future discards its reply.
@@ -63,8 +63,9 @@ impl Session {
     /// Fails if the browser refuses the call, if its reply does not have the command's form, or if the connection is closed or does
     /// not answer in time.
     pub async fn call<C: Command>(&self, command: &C) -> Result<C::Reply, CallError> {
-        let raw = self.request(C::METHOD, command).await?;
-        serde_json::from_str(raw.get())
+        let reply = self.request(C::METHOD, command).await?;
+        reply
+            .read()
             .map_err(|source| CallError::Malformed { method: C::METHOD.to_owned(), source: Arc::new(source) })
     }
 
@@ -124,8 +125,9 @@ impl Session {
     ///
     /// Fails if the browser refuses the call, or if the connection is closed or does not answer in time.
     pub async fn raw(&self, method: &str, params: &Value) -> Result<Value, CallError> {
-        let raw = self.request(method, params).await?;
-        serde_json::from_str(raw.get())
+        let reply = self.request(method, params).await?;
+        reply
+            .read()
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
 
@@ -148,7 +150,7 @@ impl Session {
         &self,
         method: &str,
         params: &P,
-    ) -> Result<Box<RawValue>, CallError> {
+    ) -> Result<Payload, CallError> {
         let encoded = self.shared.encode(self.id.as_ref(), method, params)?;
         self.exchange(encoded, method).await
     }
@@ -158,7 +160,7 @@ impl Session {
         &'a self,
         encoded: EncodedCall,
         method: &'a str,
-    ) -> Pin<Box<dyn Future<Output = Result<Box<RawValue>, CallError>> + Send + 'a>> {
+    ) -> Pin<Box<dyn Future<Output = Result<Payload, CallError>> + Send + 'a>> {
         Box::pin(async move {
             let late = || CallError::TimedOut { method: method.to_owned(), after: self.deadline };
             let exchange = self.shared.request(encoded, method);

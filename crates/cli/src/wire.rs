@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, StoreError, TrialSpec};
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
+use apprentice_harness::env::browser::{
+    BrowserReuse, BrowserSandbox, BrowserSource, PagePictures, PageScripts,
+};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
@@ -23,7 +25,8 @@ use crate::container::Engine;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::settings::config::{
-    Cells, Config, IsolationChoice, Machines, OnOff, PicturesChoice, SandboxChoice, ScriptChoice, WorldChoice,
+    Cells, Config, IsolationChoice, Machines, OnOff, PicturesChoice, ReuseChoice, SandboxChoice,
+    ScriptChoice, WorldChoice,
 };
 use crate::{process_env, terminal};
 
@@ -180,6 +183,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
         ScriptChoice::Off => (PageScripts::Off, None),
     };
     let (pictures, by_protocol) = page_pictures(config, &browser);
+    let (reuse, by_context) = browser_reuse(config)?;
     let vm = machines(&config.vm, Arc::clone(&clock))?;
     let desktop_on_vm = config.world == WorldChoice::Vm;
     if desktop_on_vm && vm.is_none() {
@@ -193,7 +197,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
     let desktop = desktop(config, &cell);
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
-        browser: BrowserSource { cell, network, program: browser, sandbox, pictures, scripts, clock },
+        browser: BrowserSource { cell, network, program: browser, sandbox, pictures, reuse, scripts, clock },
         scene: SceneSource::default(),
         vm,
         desktop_on_vm,
@@ -202,6 +206,7 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
             .chain(chosen)
             .chain(no_sandbox)
             .chain(by_protocol)
+            .chain(by_context)
             .chain(with_scripts)
             .chain(sight(config))
             .chain(connected)
@@ -245,6 +250,21 @@ fn page_pictures(config: &Config, browser: &str) -> (PagePictures, Option<String
         PicturesChoice::Screen if shows() => (PagePictures::Screen, None),
         PicturesChoice::Screen | PicturesChoice::Protocol => {
             (PagePictures::Protocol, Some("browser_pictures: protocol".to_owned()))
+        }
+    }
+}
+
+/// Whether browsers serve several episodes, and what is to be recorded of it.
+fn browser_reuse(config: &Config) -> Result<(BrowserReuse, Option<String>), Failure> {
+    match (config.browser_reuse, config.isolation) {
+        (ReuseChoice::Off, _) => Ok((BrowserReuse::off(), None)),
+        (ReuseChoice::Context, IsolationChoice::Cell) => {
+            Ok((BrowserReuse::contexts(), Some("browser_reuse: context".to_owned())))
+        }
+        (ReuseChoice::Context, _) => {
+            let why = "browser_reuse is \"context\", which needs isolated worlds";
+            let failure = Failure::say(Kind::Config, why);
+            Err(failure.hint("set browser_reuse to \"off\", or leave isolation at \"cell\""))
         }
     }
 }

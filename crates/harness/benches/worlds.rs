@@ -22,6 +22,8 @@ use apprentice_sandbox::{CellLimits, SystemClock};
 mod cell;
 #[path = "worlds/clicks.rs"]
 mod clicks;
+#[path = "worlds/contexts.rs"]
+mod contexts;
 #[path = "../tests/it/sources.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod sources;
@@ -410,6 +412,12 @@ async fn measure(plan: &Plan) {
     if plan.wants("fresh") {
         fresh(&bench, plan).await;
         started_ahead(&bench, plan).await;
+    }
+    if plan.wants("contexts") {
+        contexts::contexts(plan, "chromium").await;
+    }
+    if plan.wants("contexts-shell") {
+        contexts::contexts(plan, SHELL).await;
     }
     if plan.wants("tree") {
         tree(&bench, plan).await;

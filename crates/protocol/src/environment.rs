@@ -36,6 +36,8 @@ pub enum Isolation {
     Memory,
     /// Separate user, process, network, IPC and host-name namespaces.
     Cell,
+    /// A cell whose browser served other episodes before, each in a browser context of its own. Only used on explicit request.
+    Context,
     /// The container around the program alone: worlds in it are to each other as with `Plain`. Only used on explicit request.
     Container,
     /// A separate process group and home folder, no namespaces. Only used on explicit request.

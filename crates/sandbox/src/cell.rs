@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, ConnectionReport, Isolation, Machine, MachineError, NodeRef, TreeBudget, UiTree, WorldError,
-    WorldErrorKind,
+    ChildProcess, Clock, Command, ConnectionReport, Isolation, Machine, MachineError, NodeRef, TreeBudget,
+    UiTree, WorldError, WorldErrorKind,
 };
+use tokio::net::UnixStream;
 
 use super::cell_spec::{CellIsolation, CellSpec};
 use super::display::{CancelToken, Display, DisplayError, ProcessFolder, Screen};
@@ -92,6 +93,18 @@ impl Cell {
     /// Returns how the cell is isolated from the host.
     pub fn isolation(&self) -> Isolation {
         self.isolation.into()
+    }
+
+    /// Starts a command whose standard input is a socket. The other end of the socket is the stream that is returned.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the command cannot be started, or if the cell is lost.
+    pub async fn spawn_on_socket(
+        &self,
+        command: &Command,
+    ) -> Result<(Box<dyn ChildProcess>, UnixStream), MachineError> {
+        self.machine.spawn_on_socket(command).await
     }
 
     /// Connects to a TCP port inside the cell.

@@ -14,8 +14,8 @@ use apprentice_protocol::{
     Monitors, Output, PortForward, TreeBudget, UiTree, View, Window,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::net::unix::pipe;
+use tokio::net::{TcpListener, UnixStream};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::display::Display;
@@ -53,6 +53,10 @@ pub(super) fn unexpected_reply() -> MachineError {
 
 fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> MachineError {
     MachineError::Refused { what: what.into(), why: why.to_string() }
+}
+
+fn broken_pipes(error: &std::io::Error) -> MachineError {
+    refused("a process's pipes", error)
 }
 
 fn program(command: &Command) -> Program {
@@ -130,6 +134,28 @@ impl CellMachine {
     pub(super) async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
         let socket = self.descriptor(Operation::Connect { port }).await?;
         stream(socket).map_err(|error| refused(format!("port {port}"), &error))
+    }
+
+    /// Starts a command whose standard input is a socket, whose other end is returned.
+    pub(super) async fn spawn_on_socket(
+        &self,
+        command: &Command,
+    ) -> Result<(Box<dyn ChildProcess>, UnixStream), MachineError> {
+        let frame = self.ask(Operation::SpawnOnSocket(program(command))).await?;
+        let Reply::Child { child } = frame.head else { return Err(unexpected_reply()) };
+        let mut descriptors = frame.descriptors.into_iter();
+        let (Some(socket), Some(output)) = (descriptors.next(), descriptors.next()) else {
+            return Err(unexpected_reply());
+        };
+        let process = self.child(child, output)?;
+        let socket = std::os::unix::net::UnixStream::from(socket);
+        let socket = socket.set_nonblocking(true).and_then(|()| UnixStream::from_std(socket));
+        Ok((Box::new(process), socket.map_err(|error| broken_pipes(&error))?))
+    }
+
+    fn child(&self, number: u64, output: OwnedFd) -> Result<CellChild, MachineError> {
+        let output = pipe::Receiver::from_owned_fd(output).map_err(|error| broken_pipes(&error))?;
+        Ok(CellChild { client: self.client.clone(), number, input: None, output, ended: false })
     }
 
     fn display(&self, capability: Capability) -> Result<&Display, MachineError> {
@@ -227,14 +253,8 @@ impl Machine for CellMachine {
             let (Some(input), Some(output)) = (pipes.next(), pipes.next()) else {
                 return Err(unexpected_reply());
             };
-            let fault = |error: std::io::Error| refused("a process's pipes", &error);
-            let mut process = CellChild {
-                client: self.client.clone(),
-                number: child,
-                input: Some(pipe::Sender::from_owned_fd(input).map_err(fault)?),
-                output: pipe::Receiver::from_owned_fd(output).map_err(fault)?,
-                ended: false,
-            };
+            let mut process = self.child(child, output)?;
+            process.input = Some(pipe::Sender::from_owned_fd(input).map_err(|error| broken_pipes(&error))?);
             if !command.stdin.is_empty() {
                 process.write(&command.stdin).await?;
             }

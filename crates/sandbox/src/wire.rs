@@ -61,6 +61,8 @@ pub(super) enum Operation {
     Run(Program),
     /// Starts a command. The reply carries pipes for its standard input and output.
     Spawn(Program),
+    /// Starts a command whose standard input is a socket. The reply carries its other end, and a pipe for the standard output.
+    SpawnOnSocket(Program),
     /// Starts a command that outlives the request.
     Launch(Program),
     /// Waits for a spawned command to end.
@@ -97,9 +99,10 @@ impl Operation {
             Self::Read { path } | Self::Write { path } | Self::List { path } | Self::Remove { path } => {
                 path.clone()
             }
-            Self::Run(program) | Self::Spawn(program) | Self::Launch(program) => {
-                program.argv.first().cloned().unwrap_or_default()
-            }
+            Self::Run(program)
+            | Self::Spawn(program)
+            | Self::SpawnOnSocket(program)
+            | Self::Launch(program) => program.argv.first().cloned().unwrap_or_default(),
             Self::Connect { port } | Self::Listen { port } => format!("port {port}"),
             Self::Display => "the display".into(),
             Self::Written => "the files that were written".into(),

@@ -29,6 +29,9 @@ pub struct SetDownloadBehavior {
     pub download_path: String,
     /// Whether the browser sends download events.
     pub events_enabled: bool,
+    /// The browser context that this is for. `None` for the one that the browser began with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browser_context_id: Option<String>,
 }
 
 command!(SetDownloadBehavior, "Browser.setDownloadBehavior", Empty);

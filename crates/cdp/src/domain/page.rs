@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Empty, bare_commands, command, event_payload};
+use super::{Binary, Empty, bare_commands, command, event_payload};
 
 bare_commands! {
     /// Turns on page events.
@@ -130,8 +130,8 @@ pub struct CaptureScreenshot {
 /// A screenshot.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Picture {
-    /// The encoded picture in Base64.
-    pub data: String,
+    /// The encoded picture.
+    pub data: Binary,
 }
 
 command!(CaptureScreenshot, "Page.captureScreenshot", Picture);

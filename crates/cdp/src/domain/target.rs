@@ -21,6 +21,9 @@ pub struct TargetInfo {
     /// The target that opened it.
     #[serde(default)]
     pub opener_id: Option<String>,
+    /// The browser context that it belongs to.
+    #[serde(default)]
+    pub browser_context_id: Option<String>,
 }
 
 /// Attaches to a target.
@@ -66,11 +69,57 @@ pub struct SetDiscoverTargets {
 
 command!(SetDiscoverTargets, "Target.setDiscoverTargets", Empty);
 
-/// Opens a tab.
+/// Makes a browser context: pages in it share no cookies, storage and permissions with those of others.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateBrowserContext {
+    /// Whether it ends with the connection.
+    pub dispose_on_detach: bool,
+}
+
+/// The reply to [`CreateBrowserContext`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedContext {
+    /// The context.
+    pub browser_context_id: String,
+}
+
+command!(CreateBrowserContext, "Target.createBrowserContext", CreatedContext);
+
+/// Closes all pages of a browser context, and forgets what they kept.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DisposeBrowserContext {
+    /// The context.
+    pub browser_context_id: String,
+}
+
+command!(DisposeBrowserContext, "Target.disposeBrowserContext", Empty);
+
+/// How a window is shown.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WindowState {
+    /// Over the whole screen, without a frame.
+    Fullscreen,
+}
+
+/// Opens a tab.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CreateTarget {
     /// The tab's initial URL.
     pub url: String,
+    /// The browser context. `None` for the one that the browser began with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browser_context_id: Option<String>,
+    /// Whether it gets a window of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_window: Option<bool>,
+    /// How its own window is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_state: Option<WindowState>,
 }
 
 /// The reply to [`CreateTarget`].

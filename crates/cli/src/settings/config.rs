@@ -157,6 +157,16 @@ pub(crate) enum PicturesChoice {
     Protocol,
 }
 
+/// Whether browsers serve several episodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ReuseChoice {
+    /// Each episode has a browser of its own.
+    Off,
+    /// Each episode has a browser context of its own.
+    Context,
+}
+
 /// Whether models may run scripts in the pages of browser worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -209,6 +219,8 @@ pub(crate) struct Config {
     pub(crate) browser_sandbox: SandboxChoice,
     /// Where pictures of pages come from.
     pub(crate) browser_pictures: PicturesChoice,
+    /// Whether browsers serve several episodes.
+    pub(crate) browser_reuse: ReuseChoice,
     /// Whether models may run scripts in pages.
     pub(crate) page_scripts: ScriptChoice,
     /// Whether the pointer is drawn into pictures of desktops.

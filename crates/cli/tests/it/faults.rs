@@ -183,6 +183,28 @@ fn what_was_given_up_of_separation_and_what_changes_views_stand_in_the_plan() {
 }
 
 #[test]
+fn episodes_in_one_browser_need_isolated_worlds_and_stand_in_the_plan() {
+    if !worlds_can_start() {
+        return;
+    }
+    let run = |isolation: &str| {
+        let place = Place::new();
+        let mut running = place.run("baseline/noop", &QUICK[..1], "1");
+        running.env("APPRENTICE_BROWSER_REUSE", "context").env("APPRENTICE_ISOLATION", isolation);
+        let code = running.status().expect("it runs").code();
+        (place, code)
+    };
+    let (place, code) = run("cell");
+    assert_eq!(code, Some(10), "{}", place.text("stderr"));
+    let plan = fs::read_to_string(place.run_folder().join("run.json")).expect("a plan");
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    assert_eq!(plan["concessions"], json!(["browser_reuse: context"]));
+    let (place, code) = run("plain");
+    assert_eq!(code, Some(3), "{}", place.text("stderr"));
+    assert!(place.text("stderr").contains("needs isolated worlds"), "{}", place.text("stderr"));
+}
+
+#[test]
 fn a_key_of_ours_stands_nowhere_in_a_run() {
     if !worlds_can_start() {
         return;

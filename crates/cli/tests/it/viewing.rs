@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
+use apprentice_harness::env::browser::{
+    BrowserReuse, BrowserSandbox, BrowserSource, PagePictures, PageScripts,
+};
 use apprentice_protocol::{
     Action, Button, Chord, Environment, EnvironmentKind, EnvironmentSource as _, Machine, Observation, Size,
     Target, TreeBudget, Want, World, WorldSpec,
@@ -101,6 +103,7 @@ impl Browser {
                 CellIsolation::Container | CellIsolation::Plain => BrowserSandbox::Off,
             },
             pictures: PagePictures::Screen,
+            reuse: BrowserReuse::off(),
             scripts: PageScripts::Off,
             clock: Arc::new(SystemClock::new()),
         };

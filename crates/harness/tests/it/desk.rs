@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
+use apprentice_harness::env::browser::{
+    BrowserReuse, BrowserSandbox, BrowserSource, PagePictures, PageScripts,
+};
 use apprentice_protocol::{
     ActReport, Action, AllowedHost, Button, Chord, Delivery, Environment, EnvironmentKind, EnvironmentSource,
     Isolation, Machine, NodeRef, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World,
@@ -73,6 +75,7 @@ impl Desk {
             program: program.to_owned(),
             sandbox: BrowserSandbox::On,
             pictures,
+            reuse: BrowserReuse::off(),
             scripts,
             clock: Arc::new(SystemClock::new()),
         };

@@ -4,7 +4,9 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
+use apprentice_harness::env::browser::{
+    BrowserReuse, BrowserSandbox, BrowserSource, PagePictures, PageScripts,
+};
 use apprentice_pixels::{Frame, Kind, decode, decode_png, encode_jpeg, encode_png, resize};
 use apprentice_protocol::{
     Action, Delivery, EnvironmentKind, EnvironmentSource, Size, Want, World, WorldSpec,
@@ -61,6 +63,7 @@ async fn shot() -> Frame {
         program: "chromium".into(),
         sandbox: BrowserSandbox::On,
         pictures: PagePictures::Screen,
+        reuse: BrowserReuse::off(),
         scripts: PageScripts::Off,
         clock: Arc::new(SystemClock::new()),
     };

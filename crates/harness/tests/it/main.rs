@@ -10,6 +10,7 @@ mod browser_forms;
 mod browser_keys;
 mod browser_pictures;
 mod browser_reading;
+mod browser_reuse;
 mod browser_seeing;
 mod carets;
 mod cell;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
+use apprentice_harness::env::browser::{
+    BrowserReuse, BrowserSandbox, BrowserSource, PagePictures, PageScripts,
+};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource as _, Size, World, WorldError, WorldSpec};
 use apprentice_sandbox::{CellIsolation, CellLimits, NetworkPolicy, SystemClock};
@@ -40,6 +42,7 @@ impl Sources {
                 program: "chromium".into(),
                 sandbox: BrowserSandbox::On,
                 pictures: PagePictures::Screen,
+                reuse: BrowserReuse::off(),
                 scripts: PageScripts::Off,
                 clock: Arc::new(SystemClock::new()),
             },

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PagePictures, PageScripts};
+use apprentice_harness::env::browser::{
+    BrowserReuse, BrowserSandbox, BrowserSource, PagePictures, PageScripts,
+};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
@@ -123,6 +125,7 @@ async fn a_browser_that_waited_opens_the_page_that_is_asked_for() {
         program: "chromium".into(),
         sandbox: BrowserSandbox::On,
         pictures: PagePictures::Screen,
+        reuse: BrowserReuse::off(),
         scripts: PageScripts::Off,
         clock: Arc::new(SystemClock::new()),
     };

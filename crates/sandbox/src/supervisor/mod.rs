@@ -204,6 +204,7 @@ impl Supervisor {
             Operation::Remove { path } => file::remove(self.processes.home(), &path),
             Operation::Run(program) => self.processes.run(program, body).await,
             Operation::Spawn(program) => self.processes.start(&program),
+            Operation::SpawnOnSocket(program) => self.processes.start_on_socket(&program),
             Operation::Launch(program) => self.launch(&program),
             Operation::Wait { child } => self.processes.wait(child).await,
             Operation::Kill { child } => self.processes.kill(child),

@@ -324,6 +324,20 @@ impl Processes {
         Ok(Frame { head: Reply::Child { child: number }, body: Vec::new(), descriptors })
     }
 
+    /// Starts a command whose standard input is a socket, and passes out the socket's other end and a pipe for its output.
+    pub(super) fn start_on_socket(&self, program: &Program) -> OperationResult {
+        let pair = std::os::unix::net::UnixStream::pair();
+        let (ours, theirs) = pair.map_err(|error| OperationError::refused("a command's socket", &error))?;
+        let input = Stdio::from(OwnedFd::from(theirs));
+        let streams = StdStreams { input, output: Stdio::piped(), errors: Stdio::null() };
+        let (child, mut process) = self.spawn(program, streams)?;
+        let output = process.stdout.take().map(OwnedFd::from);
+        let number = child.number;
+        self.children.borrow_mut().insert(number, child);
+        let descriptors = [Some(ours.into()), output].into_iter().flatten().collect();
+        Ok(Frame { head: Reply::Child { child: number }, body: Vec::new(), descriptors })
+    }
+
     /// Starts a command without waiting for it.
     pub(super) fn launch(&self, program: &Program) -> Result<Child, OperationError> {
         self.spawn(program, StdStreams::none()).map(|(child, _)| child)

@@ -77,6 +77,20 @@ pub(super) fn brings_page(written: &str) -> bool {
     inner.starts_with("data:")
 }
 
+/// Whether a full address is one of the browser's own pages, which show the settings and the profile.
+pub(super) fn is_own_page(url: &str) -> bool {
+    let url = url.to_ascii_lowercase();
+    let inner = url.trim_start_matches("view-source:");
+    match inner.split_once(':') {
+        Some(("chrome", _)) => true,
+        Some(("about", rest)) => {
+            let name = rest.trim_start_matches(['/', '\\']).split(['?', '#']).next().unwrap_or_default();
+            !EMPTY_PAGES.contains(&name)
+        }
+        _ => false,
+    }
+}
+
 /// Refuses what lies within an allowed scheme and is not to be opened.
 fn may_be_opened(scheme: &str, rest: &str) -> Result<(), String> {
     match scheme {

@@ -1,17 +1,18 @@
 //! The open browser: calls that a dialog, a crash or a hanging page cannot block, and the wait until a page settles.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use apprentice_cdp::domain::browser::Close;
 use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
-use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
+use apprentice_cdp::domain::target::{
+    ActivateTarget, CreateBrowserContext, CreateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets,
+    WindowState,
+};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
 use apprentice_protocol::{ActReport, NodeRef, Size, WorldError, WorldErrorKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -97,6 +98,10 @@ impl ActionError {
     }
 }
 
+fn cannot_start(why: String) -> WorldError {
+    WorldError::new(WorldErrorKind::Start, why)
+}
+
 pub(super) fn lost(why: impl Into<String>) -> WorldError {
     WorldError::new(WorldErrorKind::Lost, why)
 }
@@ -129,45 +134,92 @@ pub(super) struct Browser {
     pub(super) size: Size,
     /// The screen that it fills, if it has one.
     screen: Option<PageScreen>,
+    /// The browser context of all its tabs. `None` for the one that the browser began with.
+    context: Option<String>,
     // Declared last, so that the handles above are dropped before it closes.
-    _connection: Connection,
+    connection: Arc<Connection>,
 }
 
 impl Browser {
     /// Takes over a connection and waits for the first tab.
     pub(super) async fn take_over(
-        connection: Connection,
+        connection: Arc<Connection>,
         size: Size,
         screen: Option<PageScreen>,
     ) -> Result<Self, WorldError> {
-        let start = |why: String| WorldError::new(WorldErrorKind::Start, why);
-        let root = connection.browser(CALL);
-        let watch = EventWatcher::start(root.clone(), size);
-        let browser = Self {
-            root,
-            watch,
-            refs: Mutex::default(),
-            sizes: Mutex::default(),
-            size,
-            screen,
-            _connection: connection,
+        let browser = Self::over(connection, size, screen, None);
+        browser.control().await?;
+        browser.await_first_tab().await?;
+        Ok(browser)
+    }
+
+    /// Makes a browser context with one tab, in a window of its own.
+    pub(super) async fn in_new_context(
+        connection: Arc<Connection>,
+        size: Size,
+        screen: Option<PageScreen>,
+    ) -> Result<Self, WorldError> {
+        let failed = |error: CallError| cannot_start(format!("no browser context could be made: {error}"));
+        let made = connection.browser(CALL).call(&CreateBrowserContext { dispose_on_detach: true }).await;
+        let context = made.map_err(failed)?.browser_context_id;
+        // A browser without windows has no states of them.
+        let window_state = screen.is_some().then_some(WindowState::Fullscreen);
+        let browser = Self::over(connection, size, screen, Some(context.clone()));
+        browser.control().await?;
+        let tab = CreateTarget {
+            url: "about:blank".to_owned(),
+            browser_context_id: Some(context),
+            new_window: Some(true),
+            window_state,
         };
+        browser.root.call(&tab).await.map_err(failed)?;
+        browser.await_first_tab().await?;
+        Ok(browser)
+    }
+
+    fn over(
+        connection: Arc<Connection>,
+        size: Size,
+        screen: Option<PageScreen>,
+        context: Option<String>,
+    ) -> Self {
+        let root = connection.browser(CALL);
+        let watch = EventWatcher::start(root.clone(), size, context.clone());
+        let (refs, sizes) = (Mutex::default(), Mutex::default());
+        Self { root, watch, refs, sizes, size, screen, context, connection }
+    }
+
+    /// Has the browser tell of its tabs, also of those to come.
+    async fn control(&self) -> Result<(), WorldError> {
         let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
-        let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
-        browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
-        browser.root.call(&attach).await.map_err(failed)?;
+        let failed = |error: CallError| cannot_start(format!("the browser could not be controlled: {error}"));
+        self.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
+        self.root.call(&attach).await.map(drop).map_err(failed)
+    }
+
+    async fn await_first_tab(&self) -> Result<(), WorldError> {
+        let start = cannot_start;
+        let browser = self;
         let first = browser.watch.until(|pages| pages.front().map(|tab| tab.session.clone()));
         match tokio::time::timeout(FIRST_TAB, first).await {
             Ok(Some(tab)) => {
                 // A tab answers its calls in order, so this waits until its events are on: a page that opened before
                 // would make requests that nobody is told of.
                 let ready = browser.evaluate::<bool>(&browser.session(&tab), "true".to_owned()).await;
-                ready.map_err(|error| start(format!("the first tab does not answer: {error}")))?;
-                Ok(browser)
+                ready.map(drop).map_err(|error| start(format!("the first tab does not answer: {error}")))
             }
             Ok(None) => Err(start("the browser ended before it showed a tab".to_owned())),
             Err(_) => Err(start(format!("the browser showed no tab within {FIRST_TAB:?}"))),
         }
+    }
+
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    /// The browser context of all its tabs. `None` for the one that the browser began with.
+    pub(super) fn context(&self) -> Option<&String> {
+        self.context.as_ref()
     }
 
     pub(super) fn root(&self) -> &Session {
@@ -264,11 +316,8 @@ impl Browser {
         }
         let capture = CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true };
         let picture = self.call(&self.session(&tab.session), &capture).await?;
-        let bytes = BASE64
-            .decode(picture.data)
-            .map_err(|error| lost(format!("the browser sent a broken picture: {error}")))?;
-        let image =
-            picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is not a PNG"))?;
+        let image = picture::of_png(picture.data.0)
+            .ok_or_else(|| lost("the browser sent a picture that is not a PNG"))?;
         Ok(PagePicture { image, changes: None })
     }
 

@@ -37,10 +37,11 @@ impl Shared {
 
 impl EventWatcher {
     /// Starts to read events. Call this before any events are turned on, so that none are missed.
-    pub(super) fn start(browser: Session, size: Size) -> Self {
+    /// With a context, only the pages of that one count.
+    pub(super) fn start(browser: Session, size: Size, context: Option<String>) -> Self {
         let events = browser.events(EventFilter::all(), QUEUE);
-        let shared =
-            Arc::new(Shared { pages: Mutex::new(BrowserState::new()), changes: watch::Sender::new(0) });
+        let pages = Mutex::new(BrowserState::new(context));
+        let shared = Arc::new(Shared { pages, changes: watch::Sender::new(0) });
         let task = tokio::spawn(follow(browser, events, Arc::clone(&shared), size));
         Self { shared, task }
     }

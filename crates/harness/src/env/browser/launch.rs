@@ -1,10 +1,11 @@
-//! Starts Chromium through a [`Machine`] and waits until it is ready.
+//! Starts Chromium in a cell and waits until it is ready.
 
 use std::time::Duration;
 
 use apprentice_cdp::parse_endpoint;
-use apprentice_protocol::{ChildProcess, Command, Machine, MachineError, Size, WorldError, WorldErrorKind};
-use apprentice_sandbox::PROXY;
+use apprentice_protocol::{ChildProcess, Command, MachineError, Size, WorldError, WorldErrorKind};
+use apprentice_sandbox::{Cell, PROXY};
+use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
 /// How long Chromium may take to announce its port.
@@ -12,8 +13,8 @@ const START: Duration = Duration::from_secs(40);
 /// Bytes of Chromium's output that are kept for the error message of a failed start.
 const OUTPUT_LIMIT: usize = 2000;
 
-/// The DevTools port inside the cell. OSWorld's getters use this port too.
-pub(super) const PORT: u16 = 9222;
+/// The DevTools port inside the cell, for OSWorld's getters and for a person who debugs a page.
+const PORT: u16 = 9222;
 
 /// Whether Chromium's own sandbox is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,8 +51,6 @@ pub(super) struct LaunchOptions {
 /// A running Chromium. Dropping it kills it.
 #[derive(Debug)]
 pub(super) struct Chromium {
-    /// Path of the browser's DevTools endpoint.
-    pub(super) path: String,
     /// Task that owns the process and reads its output, so that a full pipe never blocks it.
     output: JoinHandle<()>,
 }
@@ -77,10 +76,11 @@ fn surface(pictures: PagePictures) -> &'static [&'static str] {
 /// page.
 fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
     let mut argv: Vec<String> = [
-        // Chromium announces its port on standard error; only standard output is read.
+        // Chromium reads and writes its debugging pipe at the descriptors 3 and 4, which are one socket here. It announces its port
+        // on standard error; only standard output is read.
         "sh",
         "-c",
-        "exec \"$@\" 2>&1",
+        "exec \"$@\" 3<&0 4>&0 </dev/null 2>&1",
         "sh",
         program,
         "--no-first-run",
@@ -110,6 +110,7 @@ fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
     .into();
     argv.extend(surface(options.pictures).iter().map(|flag| (*flag).to_owned()));
     argv.push(format!("--remote-debugging-port={PORT}"));
+    argv.push("--remote-debugging-pipe=cbor".to_owned());
     // The profile's default place, where setup steps and checks expect bookmarks and preferences.
     argv.push(format!("--user-data-dir={home}/.config/chromium"));
     argv.push(format!("--window-size={},{}", options.size.width, options.size.height));
@@ -128,20 +129,20 @@ fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
     command
 }
 
-/// Starts Chromium and waits for its announcement.
+/// Starts Chromium and waits for its announcement. Returns the other end of its debugging pipe, too.
 pub(super) async fn launch(
-    machine: &dyn Machine,
+    cell: &Cell,
     program: &str,
     options: &LaunchOptions,
-) -> Result<Chromium, WorldError> {
-    let command = command(program, &machine.offers().home, options);
-    let mut child = machine.spawn(&command).await.map_err(|error| match error {
+) -> Result<(Chromium, UnixStream), WorldError> {
+    let command = command(program, &cell.machine().offers().home, options);
+    let (mut child, pipe) = cell.spawn_on_socket(&command).await.map_err(|error| match error {
         MachineError::MissingProgram(_) => missing(program),
         other => start(format!("chromium was not started: {other}")),
     })?;
     let announced = tokio::time::timeout(START, await_announcement(child.as_mut())).await;
-    let path = match announced {
-        Ok(Ok(Ok(path))) => path,
+    match announced {
+        Ok(Ok(Ok(()))) => {}
         Ok(Ok(Err(said))) => {
             let code = tokio::time::timeout(Duration::from_secs(5), child.wait()).await;
             let code = code.ok().and_then(Result::ok);
@@ -153,7 +154,7 @@ pub(super) async fn launch(
         }
         Ok(Err(error)) => return Err(start(format!("chromium's output could not be read: {error}"))),
         Err(_) => return Err(start(format!("chromium was not ready within {START:?}"))),
-    };
+    }
     let output = tokio::spawn(async move {
         while let Ok(bytes) = child.read().await {
             if bytes.is_empty() {
@@ -162,11 +163,11 @@ pub(super) async fn launch(
             tracing::trace!(output = %String::from_utf8_lossy(&bytes).trim_end(), "chromium");
         }
     });
-    Ok(Chromium { path, output })
+    Ok((Chromium { output }, pipe))
 }
 
-/// Waits for the announcement. Returns the endpoint's path, or the end of Chromium's output if it ended.
-async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<String, String>, MachineError> {
+/// Waits for the announcement. Returns the end of Chromium's output if it ended.
+async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<(), String>, MachineError> {
     let mut said = String::new();
     loop {
         let bytes = child.read().await?;
@@ -178,8 +179,8 @@ async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<Strin
         said.push_str(&String::from_utf8_lossy(&bytes));
         // The last line may be incomplete.
         let whole = said.rfind('\n').map_or(0, |end| end + 1);
-        if let Some(path) = said[..whole].lines().find_map(parse_endpoint) {
-            return Ok(Ok(path.to_owned()));
+        if said[..whole].lines().any(|line| parse_endpoint(line).is_some()) {
+            return Ok(Ok(()));
         }
     }
 }

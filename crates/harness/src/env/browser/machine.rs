@@ -1,6 +1,7 @@
 //! The [`Machine`] port of a browser world: the cell's, but with the page's interface tree and screenshot.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use apprentice_protocol::{
@@ -21,14 +22,20 @@ pub(super) struct BrowserMachine {
     cell: Arc<dyn Machine>,
     browser: Arc<Browser>,
     offers: MachineInfo,
+    /// Where the browser serves several episodes: whether this one touched the cell beside it.
+    touched: Option<Arc<AtomicBool>>,
 }
 
 impl BrowserMachine {
-    pub(super) fn new(cell: Arc<dyn Machine>, browser: Arc<Browser>) -> Self {
+    pub(super) fn new(
+        cell: Arc<dyn Machine>,
+        browser: Arc<Browser>,
+        touched: Option<Arc<AtomicBool>>,
+    ) -> Self {
         let mut offers = cell.offers().clone();
         offers.capabilities.extend([Capability::Tree, Capability::Screenshots]);
         offers.screen = Some(browser.size);
-        Self { cell, browser, offers }
+        Self { cell, browser, offers, touched }
     }
 }
 
@@ -37,6 +44,30 @@ impl BrowserMachine {
         let home = &self.offers.home;
         let inside = path.strip_prefix("~/").or_else(|| path.strip_prefix(home.as_str()));
         inside.unwrap_or(path).trim_start_matches('/').starts_with(PROFILE)
+    }
+
+    /// Notes that the cell is touched at a path. Fails for the profile of a browser that serves several episodes.
+    fn touch(&self, path: &str) -> Result<(), MachineError> {
+        self.check_own(path)?;
+        if let Some(touched) = &self.touched {
+            touched.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// The same by a command, if its words name the profile.
+    fn touch_by(&self, command: &Command) -> Result<(), MachineError> {
+        let named = command.argv.iter().find(|word| word.contains(PROFILE));
+        self.touch(named.map_or("", |_| PROFILE))
+    }
+
+    /// Fails for the profile of a browser that serves several episodes.
+    fn check_own(&self, path: &str) -> Result<(), MachineError> {
+        if self.touched.is_none() || !self.is_in_profile(path) {
+            return Ok(());
+        }
+        let why = "the browser serves several episodes, and its profile belongs to none of them: set browser_reuse to \"off\"";
+        Err(MachineError::Refused { what: PROFILE.to_owned(), why: why.to_owned() })
     }
 
     /// Makes Chromium write its profile. It does so some seconds after a change, or when it ends, so this ends it. A
@@ -58,6 +89,7 @@ impl Machine for BrowserMachine {
 
     fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
+            self.check_own(path)?;
             if self.is_in_profile(path) {
                 self.write_profile().await?;
             }
@@ -66,30 +98,48 @@ impl Machine for BrowserMachine {
     }
 
     fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
-        self.cell.write(path, bytes)
+        Box::pin(async move {
+            self.touch(path)?;
+            self.cell.write(path, bytes).await
+        })
     }
 
     fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
-        self.cell.list(path)
+        Box::pin(async move {
+            self.check_own(path)?;
+            self.cell.list(path).await
+        })
     }
 
     fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
-        self.cell.remove(path)
+        Box::pin(async move {
+            self.touch(path)?;
+            self.cell.remove(path).await
+        })
     }
 
     fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
-        self.cell.run(command)
+        Box::pin(async move {
+            self.touch_by(command)?;
+            self.cell.run(command).await
+        })
     }
 
     fn spawn<'a>(
         &'a self,
         command: &'a Command,
     ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
-        self.cell.spawn(command)
+        Box::pin(async move {
+            self.touch_by(command)?;
+            self.cell.spawn(command).await
+        })
     }
 
     fn launch<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
-        self.cell.launch(command)
+        Box::pin(async move {
+            self.touch_by(command)?;
+            self.cell.launch(command).await
+        })
     }
 
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {

@@ -44,7 +44,13 @@ impl Browser {
 
     /// The active tab, also one whose page crashed: it can be led elsewhere.
     pub(super) fn front_tab(&self) -> Result<PageTab, ActionError> {
-        let front = self.watch().with(|pages| pages.front().cloned());
+        let (front, stray) = self.watch().with(|pages| (pages.front().cloned(), pages.stray.clone()));
+        if let Some(stray) = stray {
+            let why = format!(
+                "{stray:?} was opened outside of the browser context of this episode: set browser_reuse to \"off\""
+            );
+            return Err(lost(why).into());
+        }
         front.ok_or_else(|| ActionError::Page("the browser has no tab any more: open one".to_owned()))
     }
 

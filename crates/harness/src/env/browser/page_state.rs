@@ -127,13 +127,19 @@ pub(super) struct BrowserState {
     pub(super) shown: Option<SessionId>,
     /// Tabs whose page did not answer.
     pub(super) mute: BTreeSet<SessionId>,
+    /// The browser context whose pages these are. `None` for those of the whole browser.
+    context: Option<String>,
+    /// The address of a page that was opened outside of the context.
+    pub(super) stray: Option<String>,
+    /// Whether a download was begun.
+    pub(super) has_downloaded: bool,
     /// Whether the event stream has ended. The state changes no more then.
     pub(super) over: bool,
 }
 
 impl BrowserState {
-    pub(super) fn new() -> Self {
-        Self { follow: true, ..Self::default() }
+    pub(super) fn new(context: Option<String>) -> Self {
+        Self { follow: true, context, ..Self::default() }
     }
 
     /// The active tab.
@@ -245,6 +251,7 @@ impl BrowserState {
             DownloadWillBegin::METHOD => {
                 let begun: DownloadWillBegin = read(event)?;
                 let (name, state) = (begun.suggested_filename, DownloadState::InProgress);
+                self.has_downloaded = true;
                 self.downloads.insert(begun.guid, Download { name, state, bytes: 0.0 });
             }
             DownloadProgress::METHOD => {
@@ -317,7 +324,12 @@ impl BrowserState {
     fn attach(&mut self, attached: AttachedToTarget, under: Option<&SessionId>) -> Option<FollowUp> {
         let AttachedToTarget { session_id: session, target_info: info, .. } = attached;
         let parent = under.filter(|under| self.parts.contains_key(under));
+        let is_ours = self.context.is_none() || self.context == info.browser_context_id;
         let tab = match (info.kind.as_str(), parent) {
+            ("page", _) if !is_ours => {
+                self.stray = Some(info.url);
+                return Some(FollowUp::LetRun(session));
+            }
             ("page", _) => session.clone(),
             ("iframe", Some(parent)) => self.parts.get(parent)?.tab.clone(),
             _ => return Some(FollowUp::LetRun(session)),
@@ -409,20 +421,20 @@ fn read<T: EventPayload>(event: &Event) -> Option<T> {
 mod tests {
     use std::sync::Arc;
 
-    use apprentice_cdp::{Event, SessionId};
+    use apprentice_cdp::{Event, Payload, SessionId};
     use serde_json::{Value, json, value::to_raw_value};
 
     use super::BrowserState;
 
     fn apply(pages: &mut BrowserState, session: Option<&SessionId>, method: &str, params: &Value) {
-        let params = Arc::from(to_raw_value(params).expect("JSON"));
+        let params = Arc::new(Payload::json(&to_raw_value(params).expect("JSON")));
         pages.apply(&Event { session: session.cloned(), method: method.into(), params });
     }
 
     #[test]
     fn a_request_that_outlasts_its_wait_is_not_waited_for_again() {
         let (mut pages, tab) =
-            (BrowserState::new(), serde_json::from_value::<SessionId>(json!("tab")).expect("an id"));
+            (BrowserState::new(None), serde_json::from_value::<SessionId>(json!("tab")).expect("an id"));
         let info = json!({ "targetId": "p", "type": "page", "title": "", "url": "", "attached": true });
         let attached = json!({ "sessionId": "tab", "targetInfo": info, "waitingForDebugger": true });
         apply(&mut pages, None, "Target.attachedToTarget", &attached);

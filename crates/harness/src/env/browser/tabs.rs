@@ -21,7 +21,7 @@ const TAB: Duration = Duration::from_secs(10);
 impl Browser {
     /// Navigates the active tab to an address.
     pub(super) async fn navigate(&self, written: &str) -> Result<(), ActionError> {
-        let url = address::complete(written).map_err(ActionError::Refused)?;
+        let url = self.address(written)?;
         let Ok(tab) = self.front_tab() else { return self.open_tab(Some(written)).await };
         self.leave_page(&tab.session).await;
         let session = self.session(&tab.session);
@@ -110,10 +110,20 @@ impl Browser {
         })
     }
 
+    /// The address that was written, if this browser may open it.
+    fn address(&self, written: &str) -> Result<String, ActionError> {
+        let url = address::complete(written).map_err(ActionError::Refused)?;
+        if self.context().is_some() && address::is_own_page(&url) {
+            let why = "this browser serves several episodes (browser_reuse = \"context\"), so its own pages cannot be opened";
+            return Err(ActionError::refused(why));
+        }
+        Ok(url)
+    }
+
     async fn open_tab(&self, url: Option<&str>) -> Result<(), ActionError> {
-        let url = url.map_or_else(|| Ok("about:blank".to_owned()), address::complete);
-        let url = url.map_err(ActionError::Refused)?;
-        let create = CreateTarget { url };
+        let url = self.address(url.unwrap_or("about:blank"))?;
+        let browser_context_id = self.context().cloned();
+        let create = CreateTarget { url, browser_context_id, ..CreateTarget::default() };
         let created = self.guard_beside(self.root().call(&create)).await?;
         let target = created.target_id;
         let appeared = self.watch().until(|pages| pages.by_target(&target).cloned());

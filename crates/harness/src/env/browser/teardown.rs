@@ -6,11 +6,14 @@ use apprentice_protocol::{BoxFuture, WorldError, WorldErrorKind};
 use apprentice_sandbox::Cell;
 
 use super::launch::Chromium;
+use super::reuse::Returning;
 
 /// The parts of a world that must be ended, in this order.
 pub(super) struct Teardown {
     pub(super) chromium: Chromium,
     pub(super) cell: Cell,
+    /// How its browser is kept for other episodes, if it may be.
+    pub(super) returning: Option<Returning>,
 }
 
 /// How long the cell may take to tell why Chromium is gone.
@@ -27,8 +30,20 @@ impl Teardown {
 
     /// Ends all parts within the deadline.
     pub(super) fn end(self, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
-        let Self { chromium, cell } = self;
-        drop(chromium);
-        Box::pin(cell.close(deadline))
+        let Self { chromium, cell, returning } = self;
+        Box::pin(async move {
+            let over = match returning {
+                // A world that is not kept has its deadline for its end.
+                Some(returning) => returning.end(chromium, cell, deadline).await,
+                None => {
+                    drop(chromium);
+                    Some(cell)
+                }
+            };
+            match over {
+                Some(cell) => cell.close(deadline).await,
+                None => Ok(()),
+            }
+        })
     }
 }
