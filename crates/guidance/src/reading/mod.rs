@@ -1,5 +1,6 @@
 //! Tools that show a book to an agent: lists, search, views and the files of packages.
 
+pub(crate) mod beginning;
 pub(crate) mod event;
 pub(crate) mod fence;
 pub(crate) mod figures;

@@ -6,6 +6,7 @@ mod advice_steps;
 mod binding;
 mod decode;
 mod encode;
+mod following;
 mod identity;
 mod listed;
 mod named;
