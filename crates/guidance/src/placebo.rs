@@ -254,7 +254,7 @@ fn fit_length(skill: &Skill, length: usize, filler: &[String]) -> Skill {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{Observation, SkillId};
+    use apprentice_protocol::SkillId;
     use apprentice_skillbook::{Actor, Note, OpId, Origin, Skill, SkillText, Snapshot};
     use jiff::Timestamp;
 

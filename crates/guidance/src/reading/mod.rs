@@ -10,3 +10,4 @@ pub(crate) mod other_version;
 pub(crate) mod package_file;
 pub(crate) mod short_reader;
 pub(crate) mod tools;
+pub(crate) mod value_remarks;

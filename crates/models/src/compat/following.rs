@@ -146,7 +146,7 @@ impl Following {
     }
 
     /// The elements that a press of a step may be on. An open one is among what the act before has shown, if it has shown anything.
-    fn pressed(&self, object: &Words, row: Option<&Words>) -> Vec<&Listed> {
+    fn pressed<'a>(&'a self, object: &'a Words, row: Option<&Words>) -> Vec<&'a Listed> {
         match object {
             Words::Named(name) => {
                 let all: Vec<&Listed> = self.elements(name).filter(|element| is_pressed(element)).collect();
@@ -307,3 +307,6 @@ fn words(text: &str) -> Option<(Words, &str)> {
     let end = ends.into_iter().flatten().min().or_else(|| rest.rfind('"'))?;
     Some((Words::Named(rest[..end].to_owned()), rest[end + 1..].trim()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod following;
 mod identity;
+mod likelihoods;
 mod listed;
 mod named;
 mod profile;
