@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apprentice_protocol::{Observation, SkillId};
-use apprentice_skillbook::{Hit, ShortSteps, Skill, Snapshot, fitting_of, prose_of, with_short_steps};
+use apprentice_skillbook::{
+    Hit, NearFunction, ShortSteps, Skill, Snapshot, fitting_of, functions_by_fit, prose_of, with_short_steps,
+};
 
 use apprentice_wording::is_general;
 
@@ -86,6 +88,7 @@ pub(crate) fn replacing(book: &Snapshot, chosen: &(Skill, ShortSteps)) -> Option
 /// asks for, so that it is lent where that would be, and as long.
 pub(crate) struct Strangers {
     book: Snapshot,
+    instruction: String,
     spare: Option<Snapshot>,
     relevant: BTreeSet<SkillId>,
 }
@@ -93,11 +96,12 @@ pub(crate) struct Strangers {
 impl Strangers {
     pub(crate) fn new(book: &Snapshot, task: &TaskView) -> Self {
         let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
-        Self { book: book.clone(), spare: task.spare.clone(), relevant }
+        let instruction = task.instruction.clone();
+        Self { book: book.clone(), instruction, spare: task.spare.clone(), relevant }
     }
 
-    /// Returns the stranger that stands in for a function: another one of the same program with as many steps, if possible one that
-    /// can begin on this screen; else a text of the program without steps, as long as the function's.
+    /// Returns the stranger that stands in for a function: of the others of the same program, with as many steps, the one whose words
+    /// are farthest from the task, if possible one that can begin on this screen; else a text of the program without steps, as long as the function's.
     pub(crate) fn for_function(
         &self,
         chosen: &(Skill, ShortSteps),
@@ -107,15 +111,14 @@ impl Strangers {
         let is_strange = |other: &&Skill| {
             other.id != skill.id && !self.relevant.contains(&other.id) && other.id.domain() == skill.id.domain()
         };
-        let others = self.book.skills().filter(is_strange);
-        let others: Vec<(&Skill, ShortSteps)> =
-            others.flat_map(|other| other.short_steps().into_iter().map(move |own| (other, own))).collect();
-        let here = others.iter().find(|(other, own)| beginning(other, own, seen) == Beginning::Here);
+        let near = functions_by_fit(&self.book, &self.instruction, Some(skill.id.domain()));
+        let far: Vec<NearFunction<'_>> = near.into_iter().rev().filter(|found| is_strange(&found.skill)).collect();
+        let begins = |found: &&NearFunction<'_>| beginning(found.skill, &found.steps, seen) == Beginning::Here;
         let (origin, by_person, written) = (skill.origin, skill.by_person, skill.written);
-        if let Some((other, own)) = here.or(others.first()) {
-            let steps = own.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();
-            let other = Skill { origin, by_person, written, ..(*other).clone() };
-            return Some((other, Some(ShortSteps { steps, ..own.clone() })));
+        if let Some(found) = far.iter().find(begins).or(far.first()) {
+            let steps = found.steps.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();
+            let other = Skill { origin, by_person, written, ..found.skill.clone() };
+            return Some((other, Some(ShortSteps { steps, ..found.steps.clone() })));
         }
         let spare = self.spare.iter().flat_map(Snapshot::skills).find(is_strange)?;
         let fitted = fit_length(spare, wanted.lent().chars().count(), &[]);

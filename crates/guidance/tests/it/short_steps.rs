@@ -214,7 +214,10 @@ fn shop() -> Snapshot {
         ("chromium/docks", "A dock of the harbour.", "For: empty a dock\n1. click \"Dock\"\n2. click \"Empty\""),
     ] {
         let mut change = creation(id, situation);
-        if let Change::SkillCreated { text, .. } = &mut change {
+        if let Change::SkillCreated { text, domain, .. } = &mut change {
+            if id != "chromium/cakes" {
+                *domain = None;
+            }
             text.guidance = format!("1. Do it: a \"few\" guests are five.\n\n## Short steps\n\n{steps}");
             text.situation = situation.to_owned();
         }
@@ -260,7 +263,8 @@ fn a_placebo_is_pushed_where_the_function_would_be_and_is_another_one_of_this_sc
     };
     let placebo = || ArmPolicy::PlaceboPush { count: 3 };
     let (text, events) = lent(placebo(), "say how many guests fit in").expect("lends");
-    assert!(text.contains("set the price of a cake.\n1. click \"Cakes\"\n2. click \"Price…\""), "{text}");
+    let others = ["set the price of a cake.\n1. click \"Cakes\"", "send an order.\n1. click <order>"];
+    assert!(others.iter().any(|other| text.contains(other)) && text.contains("\n2. "), "{text}");
     assert_eq!(events.len(), 1);
     assert_eq!(lent(placebo(), "something else"), None, "as push, which lends nothing then");
 }
