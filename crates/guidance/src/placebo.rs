@@ -109,11 +109,15 @@ impl Strangers {
     ) -> Option<(Skill, Option<ShortSteps>)> {
         let (skill, wanted) = chosen;
         let is_strange = |other: &&Skill| {
-            other.id != skill.id && !self.relevant.contains(&other.id) && other.id.domain() == skill.id.domain()
+            other.id != skill.id
+                && !self.relevant.contains(&other.id)
+                && other.id.domain() == skill.id.domain()
         };
         let near = functions_by_fit(&self.book, &self.instruction, Some(skill.id.domain()));
-        let far: Vec<NearFunction<'_>> = near.into_iter().rev().filter(|found| is_strange(&found.skill)).collect();
-        let begins = |found: &&NearFunction<'_>| beginning(found.skill, &found.steps, seen) == Beginning::Here;
+        let far: Vec<NearFunction<'_>> =
+            near.into_iter().rev().filter(|found| is_strange(&found.skill)).collect();
+        let begins =
+            |found: &&NearFunction<'_>| beginning(found.skill, &found.steps, seen) == Beginning::Here;
         let (origin, by_person, written) = (skill.origin, skill.by_person, skill.written);
         if let Some(found) = far.iter().find(begins).or(far.first()) {
             let steps = found.steps.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();

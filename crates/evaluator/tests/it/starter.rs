@@ -132,8 +132,13 @@ fn the_everyday_split_teaches_most_functions_and_leaves_some_untaught() {
     assert!(seen >= 20 && unseen >= 8, "{seen} and {unseen} test templates");
     let untested = knowledge.iter().filter(|(_, splits)| !splits.contains(&Split::Test));
     assert_eq!(untested.count(), 0, "{knowledge:?}");
-    let unlike = knowledge.iter().filter(|(_, splits)| splits.contains(&Split::Dev) != splits.contains(&Split::Train));
-    assert_eq!(unlike.count(), 0, "choices on dev tasks are about the functions that training teaches: {knowledge:?}");
+    let unlike =
+        knowledge.iter().filter(|(_, splits)| splits.contains(&Split::Dev) != splits.contains(&Split::Train));
+    assert_eq!(
+        unlike.count(),
+        0,
+        "choices on dev tasks are about the functions that training teaches: {knowledge:?}"
+    );
     assert_eq!(lock.templates(Split::Dev).count(), 24);
     let other = ["starter", "office"].map(self::suite);
     let taken: BTreeSet<&str> = other.iter().flat_map(|suite| &suite.tasks).flat_map(pieces).collect();

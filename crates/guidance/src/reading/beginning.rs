@@ -20,9 +20,8 @@ pub(crate) enum Beginning {
 /// Returns what the screen says of a function.
 pub(crate) fn beginning(skill: &Skill, steps: &ShortSteps, seen: &Observation) -> Beginning {
     let Some(tree) = &seen.tree else { return Beginning::Unknown };
-    let is_shown = |label: &str| {
-        tree.nodes.iter().any(|node| !node.is(State::Hidden) && is_same(&node.name, label))
-    };
+    let is_shown =
+        |label: &str| tree.nodes.iter().any(|node| !node.is(State::Hidden) && is_same(&node.name, label));
     match steps.steps.first() {
         None | Some(ShortStep::Key(_) | ShortStep::Type(_)) => Beginning::Unknown,
         Some(first) => match first.label() {

@@ -18,7 +18,8 @@ pub(crate) fn lent(skill: &Skill, steps: &ShortSteps) -> String {
     let mut left = MAX_CHARS;
     for sentence in sentences(&prose_of(&skill.text.guidance)) {
         // A sentence that quotes what the steps press alone says nothing of a value.
-        let says_more = quoted(sentence).any(|quoted| !labels.iter().any(|label| label.eq_ignore_ascii_case(quoted)));
+        let says_more =
+            quoted(sentence).any(|quoted| !labels.iter().any(|label| label.eq_ignore_ascii_case(quoted)));
         let length = sentence.chars().count();
         if says_more && length <= left {
             left -= length;
@@ -61,8 +62,12 @@ mod tests {
     fn a_page_is_taken_apart_by_sentences() {
         let page = "1. Choose at \"Paper\". An \"A6\" sheet is small.\n2. Press \"OK\".\n\nVerification: it says \"Set.\".";
         let found: Vec<&str> = sentences(page).collect();
-        let wanted =
-            ["Choose at \"Paper\".", "An \"A6\" sheet is small.", "Press \"OK\".", "Verification: it says \"Set.\"."];
+        let wanted = [
+            "Choose at \"Paper\".",
+            "An \"A6\" sheet is small.",
+            "Press \"OK\".",
+            "Verification: it says \"Set.\".",
+        ];
         assert_eq!(found, wanted);
         assert_eq!(quoted(found[1]).collect::<Vec<_>>(), ["A6"]);
     }

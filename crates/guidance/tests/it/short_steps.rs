@@ -207,11 +207,31 @@ fn shop() -> Snapshot {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
     for (id, situation, steps) in [
-        ("chromium/cakes", "A cake of the shop is to cost more.", "For: set the price of a cake\n1. click \"Cakes\"\n2. click \"Price…\""),
-        ("chromium/guests", "Guests of the shop.", "For: say how many guests fit in\n1. click \"Room\"\n2. select \"Guests\" <number>"),
-        ("chromium/orders", "An order of the shop is to go.", "For: send an order\n1. click <order>\n2. click \"Send\""),
-        ("chromium/ships", "A ship of the harbour is to go.", "For: send a ship\n1. click <ship>\n2. click \"Sail\""),
-        ("chromium/docks", "A dock of the harbour.", "For: empty a dock\n1. click \"Dock\"\n2. click \"Empty\""),
+        (
+            "chromium/cakes",
+            "A cake of the shop is to cost more.",
+            "For: set the price of a cake\n1. click \"Cakes\"\n2. click \"Price…\"",
+        ),
+        (
+            "chromium/guests",
+            "Guests of the shop.",
+            "For: say how many guests fit in\n1. click \"Room\"\n2. select \"Guests\" <number>",
+        ),
+        (
+            "chromium/orders",
+            "An order of the shop is to go.",
+            "For: send an order\n1. click <order>\n2. click \"Send\"",
+        ),
+        (
+            "chromium/ships",
+            "A ship of the harbour is to go.",
+            "For: send a ship\n1. click <ship>\n2. click \"Sail\"",
+        ),
+        (
+            "chromium/docks",
+            "A dock of the harbour.",
+            "For: empty a dock\n1. click \"Dock\"\n2. click \"Empty\"",
+        ),
     ] {
         let mut change = creation(id, situation);
         if let Change::SkillCreated { text, domain, .. } = &mut change {
@@ -228,7 +248,11 @@ fn shop() -> Snapshot {
 
 #[test]
 fn functions_that_can_begin_on_the_screen_are_asked_about_whatever_their_words() {
-    let task = TaskView { instruction: "Let a few more people in.".into(), apps: vec!["chromium".into()], ..TaskView::default() };
+    let task = TaskView {
+        instruction: "Let a few more people in.".into(),
+        apps: vec!["chromium".into()],
+        ..TaskView::default()
+    };
     let push = |policy| build_guidance(&shop(), &policy, &task);
     let task_words = push(ArmPolicy::Push { count: 3 });
     let guidance = task_words.expect("lends");
@@ -244,7 +268,10 @@ fn functions_that_can_begin_on_the_screen_are_asked_about_whatever_their_words()
     asked.sort();
     assert_eq!(asked, ["say how many guests fit in", "send an order", "set the price of a cake"]);
     let (text, _) = refresh.refresh_briefly(StepRef { step: StepId(1) }, &seen).expect("lends");
-    assert!(text.as_str().contains("2. select \"Guests\" <number>\n- Do it: a \"few\" guests are five."), "{text:?}");
+    assert!(
+        text.as_str().contains("2. select \"Guests\" <number>\n- Do it: a \"few\" guests are five."),
+        "{text:?}"
+    );
 }
 
 #[test]

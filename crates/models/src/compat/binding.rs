@@ -74,7 +74,7 @@ pub(super) fn named_texts(task: &str, listed: &[Listed]) -> Vec<String> {
     let quoted = task.split('"').skip(1).step_by(2).map(str::trim).filter(|text| !text.is_empty());
     let is_fresh = |text: &&str| listed.iter().all(|element| element.name() != *text);
     let mut found: Vec<String> = Vec::new();
-    if task.matches('"').count() % 2 == 0 {
+    if task.matches('"').count().is_multiple_of(2) {
         found.extend(quoted.filter(is_fresh).map(str::to_owned));
     }
     if found.is_empty() {

@@ -156,7 +156,8 @@ impl Following {
                 if of_row.is_empty() { all } else { of_row }
             }
             Words::Open => {
-                let named: Vec<String> = self.steps.all().iter().filter_map(|step| fixed_name(step)).collect();
+                let named: Vec<String> =
+                    self.steps.all().iter().filter_map(|step| fixed_name(step)).collect();
                 let open = self.listed.iter().filter(|element| is_pressed(element) && !element.is_chosen);
                 let open: Vec<&Listed> =
                     open.filter(|element| !named.iter().any(|name| is_named(element, name))).collect();
@@ -188,11 +189,14 @@ impl Following {
     fn remark(&self, step: &str) -> Option<String> {
         let step = Step::read(step)?;
         let values: Vec<&str> = match (&step.object, &step.text) {
-            (Words::Named(field), Some(Words::Open)) => self.elements(field).flat_map(Listed::options).collect(),
+            (Words::Named(field), Some(Words::Open)) => {
+                self.elements(field).flat_map(Listed::options).collect()
+            }
             (Words::Open, _) => self.pressed(&Words::Open, None).into_iter().map(Listed::name).collect(),
             _ => return None,
         };
-        let quotes = |said: &&String, wanted: &dyn Fn(&str) -> bool| said.split('"').skip(1).step_by(2).any(wanted);
+        let quotes =
+            |said: &&String, wanted: &dyn Fn(&str) -> bool| said.split('"').skip(1).step_by(2).any(wanted);
         let of_values = |quoted: &str| values.iter().any(|value| is_same(value, quoted));
         let of_field = |quoted: &str| matches!(&step.object, Words::Named(field) if is_same(field, quoted));
         let remarks = self.steps.remarks();

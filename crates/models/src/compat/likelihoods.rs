@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn those_of_the_place_where_answers_begin_are_read() {
         let place = |tokens: &[(&str, f64)]| {
-            let all: Vec<_> = tokens.iter().map(|(token, at)| json!({ "token": token, "logprob": at })).collect();
+            let all: Vec<_> =
+                tokens.iter().map(|(token, at)| json!({ "token": token, "logprob": at })).collect();
             json!({ "token": "x", "top_logprobs": all })
         };
         let said = json!({ "content": [

@@ -50,7 +50,11 @@ pub fn candidates<'a>(
 }
 
 /// Returns all functions of a program and of all programs, those first whose words fit an instruction best.
-pub fn functions_by_fit<'a>(book: &'a Snapshot, instruction: &str, program: Option<&str>) -> Vec<NearFunction<'a>> {
+pub fn functions_by_fit<'a>(
+    book: &'a Snapshot,
+    instruction: &str,
+    program: Option<&str>,
+) -> Vec<NearFunction<'a>> {
     let functions: Vec<(&Skill, ShortSteps)> = book
         .skills()
         .flat_map(|skill| skill.short_steps().into_iter().map(move |steps| (skill, steps)))

@@ -39,21 +39,27 @@ fn the_act_of_the_present_step_is_the_only_choice() {
     let first = view(&["Loans (tab)", "Readers (tab)", "Title (checkbox)"], TASK);
     let at_first = following(ADVICE, &[("", first.clone())]);
     assert_eq!(allowed(&at_first, "click"), Some(vec!["Readers (tab)".to_owned()]));
-    let readers = view(&["Loans (tab)", "Readers (tab)", "Ben Ost (button)", "Ada Holm (button)", "Of 2 (text)"], TASK);
+    let readers =
+        view(&["Loans (tab)", "Readers (tab)", "Ben Ost (button)", "Ada Holm (button)", "Of 2 (text)"], TASK);
     let click = r#"{"click": "Readers (tab)"}"#;
     let second = following(ADVICE, &[("", first.clone()), (click, readers.clone())]);
     let new = ["Ben Ost (button)", "Ada Holm (button)"].map(str::to_owned).to_vec();
     assert_eq!(allowed(&second, "click"), Some(new), "an open element is what the act before has shown");
-    let card = view(&["Card (combobox) = \"blocked\" [options: valid | blocked | expired]", "Store (button)"], TASK);
+    let card =
+        view(&["Card (combobox) = \"blocked\" [options: valid | blocked | expired]", "Store (button)"], TASK);
     let reader = r#"{"click": "Ada Holm (button)"}"#;
     let views = [("", first.clone()), (click, readers.clone()), (reader, card.clone())];
     let third = following(ADVICE, &views);
     assert_eq!(allowed(&third, "option"), Some(vec!["valid".to_owned(), "expired".to_owned()]));
     let told = third.told().expect("a step");
-    assert_eq!(told, "Next step of the advice: select \"Card\" <state>\nThe advice says: A lost card becomes \"blocked\".");
+    assert_eq!(
+        told,
+        "Next step of the advice: select \"Card\" <state>\nThe advice says: A lost card becomes \"blocked\"."
+    );
     let select = r#"{"select": "Card (combobox)", "option": "valid"}"#;
     let store = r#"{"click": "Store (button)"}"#;
-    let views: Vec<(&str, String)> = views.into_iter().chain([(select, card.clone()), (store, first.clone())]).collect();
+    let views: Vec<(&str, String)> =
+        views.into_iter().chain([(select, card.clone()), (store, first.clone())]).collect();
     let last = following(ADVICE, &views);
     assert_eq!(allowed(&last, "finish"), Some(vec!["done".to_owned()]));
     assert_eq!(last.told().as_deref(), Some("All steps of the advice are done."));
@@ -80,7 +86,8 @@ fn where_the_element_of_a_step_is_not_listed_the_one_behind_or_before_it_counts(
 #[test]
 fn what_is_written_is_what_the_task_names() {
     let advice = "<advice>\nadd.\n1. type_into \"Name\" <name>\n2. type <text>\n</advice>";
-    let texts = |task: &str, fields: &[&str]| allowed(&following(advice, &[("", view(fields, task))]), "text");
+    let texts =
+        |task: &str, fields: &[&str]| allowed(&following(advice, &[("", view(fields, task))]), "text");
     let field = ["Name (textbox) = \"Old\"", "Old (text)"];
     assert_eq!(texts("Call \"Old\" now \"New\" or \"Newer\".", &field).expect("forms"), ["New", "Newer"]);
     let both = texts("Add a@example.org and b@example.org.", &field).expect("forms");
