@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use apprentice_protocol::{is_item_role, takes_text_role};
 use serde_json::{Value, json};
 
+use super::act_form::{MAX_TEXT_CHARS, form};
 use super::advice_steps::AdviceSteps;
 use super::binding::{bound, named_texts};
 use super::listed::Listed;
-use super::named::{MAX_TEXT_CHARS, form};
 
 /// Begins the line of a view that says the task again.
 const TASK: &str = "\nTask: ";

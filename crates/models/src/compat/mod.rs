@@ -1,6 +1,7 @@
 //! Models behind an OpenAI-compatible `/chat/completions`: vLLM, SGLang, Ollama, llama.cpp, and hosted ones. Their
 //! differences are data: a [`StudentProfile`].
 
+mod act_form;
 mod adaptation;
 mod advice_steps;
 mod binding;

@@ -12,6 +12,7 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
+use super::act_form::{MAX_TEXT_CHARS, form};
 use super::following::Following;
 use super::listed::{Listed, has_state, split_reference};
 use super::references::texts;
@@ -27,8 +28,6 @@ pub(super) const PROMPTS: [Prompt; 2] = [NAMED, EXAMPLES];
 
 /// Begins the lines that a model writes, in the examples.
 const REPLY_MARK: &str = "> ";
-/// Limit on what is typed at once, in characters. Without one such models fill their whole output.
-pub(super) const MAX_TEXT_CHARS: u32 = 300;
 /// Notches of the wheel that one act turns.
 const NOTCHES: i32 = 5;
 /// Keys that can be chosen in any program; those that the task or the advice names come on top.
@@ -323,14 +322,6 @@ impl Screen {
             }
         }
     }
-}
-
-/// An object of these properties, in this order.
-pub(super) fn form(properties: &[(&str, Value)]) -> Value {
-    let names: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
-    let map: serde_json::Map<String, Value> =
-        properties.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    json!({ "type": "object", "properties": map, "required": names, "additionalProperties": false })
 }
 
 /// Whether a line is of an element that has the focus and takes text.
