@@ -56,6 +56,11 @@ pub enum ArmPolicy {
     PlaceboInert,
     /// The original names with bodies from other domains, at the delivered length, through the same tools.
     PlaceboWrong,
+    /// Genuine skills that are irrelevant to the task, where [`ArmPolicy::Push`] would put skills, at the delivered length.
+    PlaceboPush {
+        /// Number of skills that one view adds at most.
+        count: usize,
+    },
     /// Genuine skills that are irrelevant to the task, in the prompt, together as long as the texts of the relevant ones.
     PlaceboForced,
 }

@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::SkillId;
-use apprentice_skillbook::{Hit, ShortSteps, Skill, Snapshot, fitting_of, prose_of, with_short_steps};
+use apprentice_protocol::{Observation, SkillId};
+use apprentice_skillbook::{
+    Hit, NearFunction, ShortSteps, Skill, Snapshot, fitting_of, functions_by_fit, prose_of, with_short_steps,
+};
 
 use apprentice_wording::is_general;
 
 use super::model::{GuidanceError, TaskView};
+use super::reading::beginning::{Beginning, beginning};
 
 /// Skills that score at least this share of the best hit also count as relevant to the task.
 const NEAR: f32 = 0.8;
@@ -67,6 +70,64 @@ pub(crate) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
 fn in_place_of(wanted: &ShortSteps, own: ShortSteps) -> ShortSteps {
     let steps = own.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();
     ShortSteps { also: wanted.asked().map(str::to_owned).collect(), steps, ..own }
+}
+
+/// Returns what stands for a function in a book: the function itself, or the placebo that was put in its place.
+pub(crate) fn replacing(book: &Snapshot, chosen: &(Skill, ShortSteps)) -> Option<(Skill, ShortSteps)> {
+    let (skill, wanted) = chosen;
+    let own = book.skill(&skill.id).filter(|own| own.short_steps().contains(wanted));
+    if let Some(own) = own {
+        return Some((own.clone(), wanted.clone()));
+    }
+    let all = book.skills().flat_map(|skill| skill.short_steps().into_iter().map(move |own| (skill, own)));
+    let mut found = all.filter(|(_, own)| own.also.contains(&wanted.function));
+    found.next().map(|(skill, own)| (skill.clone(), own))
+}
+
+/// True skills that do not bear on a task, for a reader of short views: each stands in for a function that the reader says its task
+/// asks for, so that it is lent where that would be, and as long.
+pub(crate) struct Strangers {
+    book: Snapshot,
+    instruction: String,
+    spare: Option<Snapshot>,
+    relevant: BTreeSet<SkillId>,
+}
+
+impl Strangers {
+    pub(crate) fn new(book: &Snapshot, task: &TaskView) -> Self {
+        let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
+        let instruction = task.instruction.clone();
+        Self { book: book.clone(), instruction, spare: task.spare.clone(), relevant }
+    }
+
+    /// Returns the stranger that stands in for a function: of the others of the same program, with as many steps, the one whose words
+    /// are farthest from the task, if possible one that can begin on this screen; else a text of the program without steps, as long as the function's.
+    pub(crate) fn for_function(
+        &self,
+        chosen: &(Skill, ShortSteps),
+        seen: &Observation,
+    ) -> Option<(Skill, Option<ShortSteps>)> {
+        let (skill, wanted) = chosen;
+        let is_strange = |other: &&Skill| {
+            other.id != skill.id
+                && !self.relevant.contains(&other.id)
+                && other.id.domain() == skill.id.domain()
+        };
+        let near = functions_by_fit(&self.book, &self.instruction, Some(skill.id.domain()));
+        let far: Vec<NearFunction<'_>> =
+            near.into_iter().rev().filter(|found| is_strange(&found.skill)).collect();
+        let begins =
+            |found: &&NearFunction<'_>| beginning(found.skill, &found.steps, seen) == Beginning::Here;
+        let (origin, by_person, written) = (skill.origin, skill.by_person, skill.written);
+        if let Some(found) = far.iter().find(begins).or(far.first()) {
+            let steps = found.steps.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();
+            let other = Skill { origin, by_person, written, ..found.skill.clone() };
+            return Some((other, Some(ShortSteps { steps, ..found.steps.clone() })));
+        }
+        let spare = self.spare.iter().flat_map(Snapshot::skills).find(is_strange)?;
+        let fitted = fit_length(spare, wanted.lent().chars().count(), &[]);
+        Some((Skill { origin, by_person, written, ..fitted }, None))
+    }
 }
 
 /// Returns irrelevant skills for the prompt: as many as are relevant, or fewer where fewer are there, and together as long as the

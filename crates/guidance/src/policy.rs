@@ -13,11 +13,11 @@ use super::activation::source_format;
 use super::functions::Functions;
 use super::functions_on_screen::{Joined, listing};
 use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
-use super::placebo;
+use super::placebo::{self, Strangers};
 use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
 use super::reading::fence;
 use super::reading::front_program::FrontProgram;
-use super::reading::function_question::{AskedAs, FunctionQuestion};
+use super::reading::function_question::FunctionQuestion;
 use super::reading::short_reader::ShortReader;
 use super::reading::tools::{self, ReadingContext, delivered};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
@@ -45,7 +45,8 @@ pub fn build_guidance_with_tools(
     contributed: &ContributedTools,
 ) -> Result<Guidance, GuidanceError> {
     let book = &book.lendable();
-    let provide = |book: &Snapshot, pulled| pull(book, task, contributed, pulled);
+    let provide = |book: &Snapshot, pulled| pull(book, book, task, contributed, pulled);
+    let instead = |placebo: &Snapshot| pull(placebo, book, task, contributed, Pulled::default());
     let pull = |book: &Snapshot| provide(book, Pulled::default());
     Ok(match policy {
         ArmPolicy::None => Guidance::default(),
@@ -57,13 +58,15 @@ pub fn build_guidance_with_tools(
             included_texts(&lines)
         }
         ArmPolicy::Push { count } => {
-            let wanted = Wanted { query: query(task), instruction: task.instruction.clone(), count: *count };
-            if book.search(&wanted.query, 1).is_empty() {
-                let why = "no skill shares a word with the instruction".to_owned();
-                return Err(GuidanceError::NoEligibleSkill(why));
-            }
+            let wanted = wanted(book, task, *count)?;
             let book = book.with_app_versions(&task.present);
             Guidance { refresh: Some(Arc::new(PushOnScreen::new(&book, wanted))), ..Guidance::default() }
+        }
+        ArmPolicy::PlaceboPush { count } => {
+            let wanted = wanted(book, task, *count)?;
+            let inert = placebo::inert_placebo(book, task)?;
+            let push = PushOnScreen::new(&inert, wanted).in_place_of(book, Strangers::new(book, task));
+            Guidance { refresh: Some(Arc::new(push)), ..Guidance::default() }
         }
         ArmPolicy::All => texts(&book.skills().collect::<Vec<_>>(), "the book is empty")?,
         ArmPolicy::Forced { skills } => {
@@ -79,8 +82,8 @@ pub fn build_guidance_with_tools(
             let base = if *with_notes { pull(book) } else { Guidance::default() };
             with_functions(base, Functions::of(book, *unverified), *own_tools, task)?
         }
-        ArmPolicy::PlaceboInert => provide(&placebo::inert_placebo(book, task)?, Pulled::PLACEBO),
-        ArmPolicy::PlaceboWrong => provide(&placebo::wrong_placebo(book)?, Pulled::PLACEBO),
+        ArmPolicy::PlaceboInert => instead(&placebo::inert_placebo(book, task)?),
+        ArmPolicy::PlaceboWrong => instead(&placebo::wrong_placebo(book)?),
         ArmPolicy::PlaceboForced => {
             let fitted = placebo::forced_placebo(book, task)?;
             let given = texts(&fitted.iter().collect::<Vec<_>>(), "no skill is left")?;
@@ -126,23 +129,34 @@ struct Pulled {
     figures: bool,
     /// True if the descriptions of all skills of the programs in play are in the prompt.
     index: bool,
-    /// The words by which a reader of short views is asked about a function.
-    asked_as: AskedAs,
 }
 
-impl Pulled {
-    const PLACEBO: Self = Self { figures: false, index: false, asked_as: AskedAs::WhatItReplaces };
+/// What a push looks for in a book.
+fn wanted(book: &Snapshot, task: &TaskView, count: usize) -> Result<Wanted, GuidanceError> {
+    let wanted = Wanted { query: query(task), instruction: task.instruction.clone(), count };
+    if book.search(&wanted.query, 1).is_empty() {
+        let why = "no skill shares a word with the instruction".to_owned();
+        return Err(GuidanceError::NoEligibleSkill(why));
+    }
+    Ok(wanted)
 }
 
-/// Lends a book through tools.
-fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled: Pulled) -> Guidance {
+/// Lends a book through tools. A reader of short views is asked about the functions of `asked`: those of the book, or those in whose
+/// place a placebo's stand.
+fn pull(
+    book: &Snapshot,
+    asked: &Snapshot,
+    task: &TaskView,
+    contributed: &ContributedTools,
+    pulled: Pulled,
+) -> Guidance {
     let book = &book.with_app_versions(&task.present);
     if contributed.dialect == ToolFormat::Seed {
         return source_format::build_guidance(book, contributed);
     }
     let front = FrontProgram::default();
     let (reader, instruction) = (ShortReader::default(), task.instruction.clone());
-    let question = FunctionQuestion::new(book, &instruction, pulled.asked_as);
+    let question = FunctionQuestion::new(asked, &instruction);
     let context = ReadingContext {
         book: book.clone(),
         front: front.clone(),

@@ -12,12 +12,14 @@ use apprentice_skillbook::{Hit, Snapshot, skill_line};
 use apprentice_wording::is_for_program;
 
 use super::model::INCLUDED_BUDGET;
+use super::placebo::{Strangers, replacing};
 use super::prompts::GIVEN;
 use super::reading::event::happened;
+use super::reading::fence::note;
 use super::reading::front_program::{FrontProgram, front_domain};
-use super::reading::function_question::{AskedAs, FunctionQuestion};
+use super::reading::function_question::FunctionQuestion;
 use super::reading::short_reader::ShortReader;
-use super::reading::tools::{domains_named, indexes, viewed, viewed_steps};
+use super::reading::tools::{delivered, domains_named, indexes, viewed, viewed_steps};
 
 /// Largest index that is added below one view, in characters.
 const INDEX_BUDGET: TextBudget = TextBudget(4000);
@@ -63,7 +65,7 @@ impl IndexOnScreen {
         shown: BTreeSet<String>,
     ) -> Self {
         let state = Mutex::new(IndexState { first: true, shown });
-        let question = FunctionQuestion::new(book, "", AskedAs::Itself);
+        let question = FunctionQuestion::new(book, "");
         Self {
             book: book.clone(),
             front: front.clone(),
@@ -108,7 +110,8 @@ impl GuidanceRefresh for IndexOnScreen {
         if !state.first {
             return None;
         }
-        let (skill, steps) = self.question.chosen()?;
+        // A placebo's own functions are not asked about: both are lent alike.
+        let (skill, steps) = replacing(&self.book, &self.question.chosen()?)?;
         state.first = false;
         let line = skill_line(skill.id.as_str(), &steps.function);
         let event = SkillEvent { skill: Some(skill.id), ..happened(SkillEventKind::Indexed, &line) };
@@ -117,7 +120,7 @@ impl GuidanceRefresh for IndexOnScreen {
 
     fn question(&self, seen: &Observation) -> Option<ChatRequest> {
         self.front.note(seen);
-        self.question.next(self.front.domain().as_deref())
+        self.question.next(self.front.domain().as_deref(), seen)
     }
 
     fn answer(&self, reply: &ChatReply) -> Result<(), String> {
@@ -145,6 +148,8 @@ pub(crate) struct PushOnScreen {
     front: FrontProgram,
     wanted: Wanted,
     question: FunctionQuestion,
+    /// What a reader of short views gets in place of the function that its task asks for, in a placebo.
+    strangers: Option<Strangers>,
     state: Mutex<PushState>,
 }
 
@@ -177,14 +182,22 @@ impl Place {
 impl PushOnScreen {
     pub(crate) fn new(book: &Snapshot, wanted: Wanted) -> Self {
         let state = PushState { left: PUSH_BUDGET.0, shown: BTreeSet::new(), place: None };
-        let question = FunctionQuestion::new(book, &wanted.instruction, AskedAs::Itself);
+        let question = FunctionQuestion::new(book, &wanted.instruction);
         Self {
             book: book.clone(),
             front: FrontProgram::default(),
             wanted,
             question,
+            strangers: None,
             state: Mutex::new(state),
         }
+    }
+
+    /// Adds skills that do not bear on the task: readers of short views are asked about the functions of a book, and get others in
+    /// their place.
+    pub(crate) fn in_place_of(self, book: &Snapshot, strangers: Strangers) -> Self {
+        let question = FunctionQuestion::new(book, &self.wanted.instruction);
+        Self { question, strangers: Some(strangers), ..self }
     }
 
     fn hits(&self, place: &Place, first: bool) -> Vec<Hit> {
@@ -240,17 +253,24 @@ impl GuidanceRefresh for PushOnScreen {
     }
 
     /// Adds the short steps of the function that the instruction asks for, once: at the first view that shows its program.
-    fn refresh_briefly(&self, _at: StepRef, _seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
+    fn refresh_briefly(&self, _at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (skill, steps) = self.question.chosen().filter(|_| state.shown.is_empty())?;
+        let chosen = self.question.chosen().filter(|_| state.shown.is_empty())?;
+        let (skill, steps) = match &self.strangers {
+            None => (chosen.0, Some(chosen.1)),
+            Some(strangers) => strangers.for_function(&chosen, seen)?,
+        };
         state.shown.insert(skill.id.clone());
-        let (text, event) = viewed_steps(&skill, &steps);
+        let (text, event) = match steps {
+            Some(steps) => viewed_steps(&skill, &steps),
+            None => delivered(&skill, note(&skill, &skill.prose_view())),
+        };
         Some((BoundedText::cut(&text, PUSH_BUDGET), skill_events(vec![event])))
     }
 
     fn question(&self, seen: &Observation) -> Option<ChatRequest> {
         self.front.note(seen);
-        self.question.next(self.front.domain().as_deref())
+        self.question.next(self.front.domain().as_deref(), seen)
     }
 
     fn answer(&self, reply: &ChatReply) -> Result<(), String> {

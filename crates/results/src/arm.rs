@@ -40,6 +40,8 @@ pub enum Arm {
     PlaceboWrong,
     /// `placebo-forced`
     PlaceboForced,
+    /// `placebo-push`
+    PlaceboPush,
     /// `masked`
     Masked,
     /// `code`
@@ -89,6 +91,8 @@ pub enum Delivery {
     PlaceboWrong,
     /// As [`Delivery::Forced`], with skills that do not bear on the task.
     PlaceboForced,
+    /// As [`Delivery::Push`], with skills that do not bear on the task.
+    PlaceboPush,
 }
 
 /// One arm, as help, reports and the guide describe it.
@@ -107,7 +111,7 @@ pub struct ArmEntry {
 }
 
 /// Every arm. Help, plans, reports and the guide read this table.
-pub const ARMS: [ArmEntry; 21] = [
+pub const ARMS: [ArmEntry; 22] = [
     without_book(Arm::None, "none", Delivery::Nothing, "none"),
     without_book(
         Arm::ToolsOnly,
@@ -181,6 +185,12 @@ pub const ARMS: [ArmEntry; 21] = [
         "placebo-forced",
         Delivery::PlaceboForced,
         "true skills that do not bear on the task, as long, in the prompt",
+    ),
+    of_book(
+        Arm::PlaceboPush,
+        "placebo-push",
+        Delivery::PlaceboPush,
+        "true skills that do not bear on the task, as long, in the prompt where `push` would put some",
     ),
     of_book(
         Arm::Masked,

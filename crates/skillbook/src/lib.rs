@@ -21,7 +21,7 @@ pub use log::proposal::Proposal;
 pub use read::blame::{BlameLine, CitedReport, Section, blame};
 pub use read::difference::{DifferenceKind, SkillDifference, difference};
 pub use read::events::BookEvent;
-pub use read::fitting::{NearFunction, candidates, fitting_of};
+pub use read::fitting::{NearFunction, candidates, fitting_of, functions_by_fit};
 pub use read::freeze::freeze;
 pub use read::history::{Entry, history};
 pub use read::snapshot::{At, Snapshot};

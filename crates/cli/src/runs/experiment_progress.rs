@@ -238,7 +238,9 @@ fn role_and_arm(role: Role, arm: &str) -> String {
         (Role::Student, "placebo-inert") => "student with irrelevant skills".into(),
         (Role::Student, "placebo-wrong") => "student with mislabelled skills".into(),
         (Role::Student, "forced") => "student with the right skills in the prompt".into(),
-        (Role::Student, "placebo-forced") => "student with irrelevant skills in the prompt".into(),
+        (Role::Student, "placebo-forced" | "placebo-push") => {
+            "student with irrelevant skills in the prompt".into()
+        }
         (Role::Baseline, _) => "baseline".into(),
         (role, arm) => format!("{} {arm}", role.as_str()),
     }

@@ -131,6 +131,7 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>, functions: FunctionSco
         Delivery::PlaceboInert => ArmPolicy::PlaceboInert,
         Delivery::PlaceboWrong => ArmPolicy::PlaceboWrong,
         Delivery::PlaceboForced => ArmPolicy::PlaceboForced,
+        Delivery::PlaceboPush => ArmPolicy::PlaceboPush { count: PUSH_COUNT },
     }
 }
 

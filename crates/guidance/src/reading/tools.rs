@@ -17,7 +17,7 @@ use super::front_program::FrontProgram;
 use super::other_version::other_version_remark;
 use super::package_file::{self, SKILL_FILE};
 use super::short_reader::ShortReader;
-use super::{fence, figures};
+use super::{fence, figures, value_remarks};
 
 /// `skill_list { domain }`: the notes of one program, one line each.
 pub const SKILL_LIST: &str = "skill_list";
@@ -269,7 +269,7 @@ pub(crate) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
 
 /// Returns the short steps of a skill, as delivered to a reader of short views, with the trace event.
 pub(crate) fn viewed_steps(skill: &Skill, steps: &ShortSteps) -> (String, SkillEvent) {
-    delivered(skill, fence::note(skill, &steps.lent()))
+    delivered(skill, fence::note(skill, &value_remarks::lent(skill, steps)))
 }
 
 /// A text of a skill as delivered, with its trace event.

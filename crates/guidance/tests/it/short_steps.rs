@@ -3,7 +3,7 @@
 use apprentice_guidance::{ArmPolicy, SKILL_VIEW, TaskView, build_guidance};
 use apprentice_protocol::{
     ChatReply, ChatRequest, EventKind, Guidance, Message, Observation, RawContent, Rect, ReplyStop,
-    SkillEventKind, SkillId, StepId, StepRef, Timing, ToolOutcome, Usage, Window,
+    SkillEventKind, SkillId, StepId, StepRef, Tab, Timing, ToolOutcome, UiNode, UiTree, Usage, Window,
 };
 use apprentice_skillbook::{Change, Snapshot, candidates};
 use serde_json::json;
@@ -131,11 +131,11 @@ fn a_function_that_the_model_does_not_take_for_its_task_is_not_lent() {
     assert!(refresh.question(&window("Thunar")).is_none(), "no function of it shares a word");
     let request = refresh.question(&window("Gimp-2.10")).expect("a question");
     assert_eq!(asked_about(&request), "make a colour transparent");
-    let allowed = json!({ "type": "string", "enum": ["yes", "no"] });
+    let allowed = json!({ "type": "string", "enum": ["yes", "no"], "x-likelihoods": true });
     assert!(request.schema.is_some_and(|schema| schema.schema == allowed) && request.max_output_tokens <= 8);
     let unreadable = refresh.answer(&reply("Certainly! Open")).expect_err("no answer");
     assert!(unreadable.contains("Certainly! Open"), "{unreadable}");
-    assert_eq!(briefly_for(&guidance, &window("Gimp-2.10"), &[]), None, "it said no each time");
+    assert_eq!(briefly_for(&guidance, &window("Gimp-2.10"), &[]), None, "it was asked");
     assert!(refresh.question(&window("Thunar")).is_none());
     assert!(refresh.question(&window("Gimp-2.10")).is_none(), "it is not asked again");
 }
@@ -193,4 +193,105 @@ fn a_placebo_is_found_alike_has_as_many_steps_and_is_about_something_else() {
     let wrong = build_guidance(&book(), &ArmPolicy::PlaceboWrong, &task(TRANSPARENT)).expect("lends");
     let (text, _) = briefly(&wrong, &window("Gimp-2.10")).expect("names one");
     assert!(text.ends_with("\n- gimp/color-to-alpha: rename many files in bulk\n"), "{text}");
+}
+
+/// A page of a browser that shows buttons of these names.
+fn page(title: &str, buttons: &[&str]) -> Observation {
+    let nodes = buttons.iter().map(|name| UiNode::new(format!("n-{name}"), None, "button", *name)).collect();
+    let tab = Tab { id: "1".into(), title: title.into(), url: "file:///p.html".into(), active: true };
+    let tree = Some(UiTree { nodes, ..UiTree::default() });
+    Observation { tabs: vec![tab], tree, ..Observation::default() }
+}
+
+fn shop() -> Snapshot {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    for (id, situation, steps) in [
+        (
+            "chromium/cakes",
+            "A cake of the shop is to cost more.",
+            "For: set the price of a cake\n1. click \"Cakes\"\n2. click \"Price…\"",
+        ),
+        (
+            "chromium/guests",
+            "Guests of the shop.",
+            "For: say how many guests fit in\n1. click \"Room\"\n2. select \"Guests\" <number>",
+        ),
+        (
+            "chromium/orders",
+            "An order of the shop is to go.",
+            "For: send an order\n1. click <order>\n2. click \"Send\"",
+        ),
+        (
+            "chromium/ships",
+            "A ship of the harbour is to go.",
+            "For: send a ship\n1. click <ship>\n2. click \"Sail\"",
+        ),
+        (
+            "chromium/docks",
+            "A dock of the harbour.",
+            "For: empty a dock\n1. click \"Dock\"\n2. click \"Empty\"",
+        ),
+    ] {
+        let mut change = creation(id, situation);
+        if let Change::SkillCreated { text, domain, .. } = &mut change {
+            if id != "chromium/cakes" {
+                *domain = None;
+            }
+            text.guidance = format!("1. Do it: a \"few\" guests are five.\n\n## Short steps\n\n{steps}");
+            text.situation = situation.to_owned();
+        }
+        write(&mut gateway, change).expect("written");
+    }
+    gateway.snapshot()
+}
+
+#[test]
+fn functions_that_can_begin_on_the_screen_are_asked_about_whatever_their_words() {
+    let task = TaskView {
+        instruction: "Let a few more people in.".into(),
+        apps: vec!["chromium".into()],
+        ..TaskView::default()
+    };
+    let push = |policy| build_guidance(&shop(), &policy, &task);
+    let task_words = push(ArmPolicy::Push { count: 3 });
+    let guidance = task_words.expect("lends");
+    let refresh = guidance.refresh.as_ref().expect("follows the screen");
+    let seen = page("The shop", &["Cakes", "Room", "Help"]);
+    let likely = |yes: f64| reply(&json!({ "yes": yes, "no": -0.5 }).to_string());
+    let mut asked = Vec::new();
+    while let Some(request) = refresh.question(&seen) {
+        asked.push(asked_about(&request));
+        let of_guests = asked.last().is_some_and(|function| function.contains("guests"));
+        refresh.answer(&likely(if of_guests { -0.7 } else { -0.9 })).expect("an answer");
+    }
+    asked.sort();
+    assert_eq!(asked, ["say how many guests fit in", "send an order", "set the price of a cake"]);
+    let (text, _) = refresh.refresh_briefly(StepRef { step: StepId(1) }, &seen).expect("lends");
+    assert!(
+        text.as_str().contains("2. select \"Guests\" <number>\n- Do it: a \"few\" guests are five."),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn a_placebo_is_pushed_where_the_function_would_be_and_is_another_one_of_this_screen() {
+    let relevant = [SkillId::parse("chromium/guests").expect("an id")].into();
+    let task = TaskView {
+        instruction: "Let a few more people in.".into(),
+        apps: vec!["chromium".into()],
+        relevant: Some(relevant),
+        ..TaskView::default()
+    };
+    let seen = page("The shop", &["Cakes", "Room", "Help"]);
+    let lent = |policy, says: &str| {
+        let guidance = build_guidance(&shop(), &policy, &task).expect("lends");
+        briefly_for(&guidance, &seen, &[says])
+    };
+    let placebo = || ArmPolicy::PlaceboPush { count: 3 };
+    let (text, events) = lent(placebo(), "say how many guests fit in").expect("lends");
+    let others = ["set the price of a cake.\n1. click \"Cakes\"", "send an order.\n1. click <order>"];
+    assert!(others.iter().any(|other| text.contains(other)) && text.contains("\n2. "), "{text}");
+    assert_eq!(events.len(), 1);
+    assert_eq!(lent(placebo(), "something else"), None, "as push, which lends nothing then");
 }

@@ -12,7 +12,8 @@ use super::profile::{ActionFormat, Structured, StudentProfile, TokenField};
 pub(super) const MOST_CONCESSIONS: usize = 8;
 
 /// Optional fields of a request, as they are named in it.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
+    "logprobs",
     "temperature",
     "seed",
     "stop",

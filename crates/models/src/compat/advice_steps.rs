@@ -9,10 +9,14 @@ use serde_json::Value;
 const BEGIN: &str = "<advice>";
 const END: &str = "</advice>";
 
-/// The steps of the newest advice, and how many of them are done.
+/// Begins a line that says what an open value of a step may be.
+const REMARK: &str = "- ";
+
+/// The steps of the newest advice, what it says of their values, and how many of them are done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AdviceSteps {
     steps: Vec<String>,
+    remarks: Vec<String>,
     done: usize,
 }
 
@@ -23,8 +27,29 @@ impl AdviceSteps {
         let advice = rest.split_once(END).map_or(rest, |(advice, _)| advice);
         let steps: Vec<String> = advice.lines().filter_map(step).map(str::to_owned).collect();
         if !steps.is_empty() {
-            *self = Self { steps, done: 0 };
+            let remarks = advice.lines().filter_map(|line| line.trim().strip_prefix(REMARK));
+            *self = Self { steps, remarks: remarks.map(str::to_owned).collect(), done: 0 };
         }
+    }
+
+    /// All steps, in order.
+    pub(super) fn all(&self) -> &[String] {
+        &self.steps
+    }
+
+    /// The number of steps that are done.
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Takes the steps before this one for done, or goes back to it.
+    pub(super) fn skip_to(&mut self, step: usize) {
+        self.done = step;
+    }
+
+    /// What the advice says of values.
+    pub(super) fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Takes note of an act: the steps up to the one that names it are done.
@@ -41,17 +66,6 @@ impl AdviceSteps {
         if let Some((index, _)) = fitting.next() {
             self.done = index + 1;
         }
-    }
-
-    /// Says which step comes next, with what its open value stands for; nothing where there is no advice in steps.
-    pub(super) fn next(&self, bound: impl FnOnce(&str) -> String) -> Option<String> {
-        if self.steps.is_empty() {
-            return None;
-        }
-        Some(match self.steps.get(self.done) {
-            Some(step) => format!("Next step of the advice: {}", bound(step)),
-            None => "All steps of the advice are done.".to_owned(),
-        })
     }
 }
 
@@ -88,28 +102,26 @@ mod tests {
     use super::AdviceSteps;
 
     const ADVICE: &str = "<advice>\n<note origin=\"learned\">\nThe units are to be changed.\n1. click \"View\"\n2. click \
-                          \"Units...\"\n3. click the wanted unit\n4. type_into \"Scale\"\n5. key ctrl+s\n</note>\n</advice>";
+                          \"Units...\"\n3. click the wanted unit\n4. type_into \"Scale\"\n5. key ctrl+s\n- \"Units\" are metres \
+                          or feet.\n</note>\n</advice>";
 
     #[test]
     fn the_next_step_is_the_one_behind_what_was_done() {
         let mut steps = AdviceSteps::default();
-        assert_eq!(steps.next(str::to_owned), None, "no advice");
+        assert!(steps.all().is_empty(), "no advice");
         steps.hear("Screen now.");
         steps.hear(ADVICE);
         let mut next = |act: serde_json::Value| {
             steps.act(&act);
-            steps
-                .next(str::to_owned)
-                .expect("has steps")
-                .trim_start_matches("Next step of the advice: ")
-                .to_owned()
+            steps.all().get(steps.done()).cloned().unwrap_or_default()
         };
         assert_eq!(next(json!({"click": "View (menuitem)"})), "click \"Units...\"");
         assert_eq!(next(json!({"click": "Zoom (menuitem)"})), "click \"Units...\"", "no step tells of it");
         assert_eq!(next(json!({"click": "Units… (menuitem)"})), "click the wanted unit");
         assert_eq!(next(json!({"click": "Metres (radio)"})), "type_into \"Scale\"");
         assert_eq!(next(json!({"type_into": "Scale (textbox)", "text": "2"})), "key ctrl+s");
-        assert_eq!(next(json!({"key": "ctrl+s"})), "All steps of the advice are done.");
+        assert_eq!(next(json!({"key": "ctrl+s"})), "", "all are done");
+        assert_eq!(steps.remarks(), ["\"Units\" are metres or feet."]);
     }
 
     #[test]
@@ -117,11 +129,8 @@ mod tests {
         let mut steps = AdviceSteps::default();
         steps.hear(ADVICE);
         steps.act(&json!({"click": "Units (menuitem)"}));
-        assert_eq!(
-            steps.next(str::to_owned).as_deref(),
-            Some("Next step of the advice: click the wanted unit")
-        );
+        assert_eq!(steps.done(), 2);
         steps.hear("<advice>\nOther words, without steps.\n</advice>");
-        assert!(steps.next(str::to_owned).is_some(), "prose replaces no steps");
+        assert_eq!(steps.all().len(), 5, "prose replaces no steps");
     }
 }

@@ -68,6 +68,27 @@ fn written(step: &str, task: &str, listed: &[Listed]) -> Option<String> {
     }
 }
 
+/// The texts that a task names as such, to be written somewhere: what it quotes and the list does not hold, else its addresses, each
+/// alone and all of them on lines of their own.
+pub(super) fn named_texts(task: &str, listed: &[Listed]) -> Vec<String> {
+    let quoted = task.split('"').skip(1).step_by(2).map(str::trim).filter(|text| !text.is_empty());
+    let is_fresh = |text: &&str| listed.iter().all(|element| element.name() != *text);
+    let mut found: Vec<String> = Vec::new();
+    if task.matches('"').count().is_multiple_of(2) {
+        found.extend(quoted.filter(is_fresh).map(str::to_owned));
+    }
+    if found.is_empty() {
+        let words = task.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        found.extend(words.filter(|word| word.contains('@')).map(str::to_owned));
+        if found.len() > 1 {
+            found.insert(0, found.join("\n"));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    found.retain(|text| seen.insert(text.clone()));
+    found
+}
+
 /// The field of a step whose text is open.
 fn field_of<'a>(step: &'a str, act: &str) -> Option<&'a str> {
     let (field, open) = step.strip_prefix(act)?.strip_prefix('"')?.split_once("\" <")?;

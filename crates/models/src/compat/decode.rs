@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::likelihoods;
 use super::named::Screen;
 use super::profile::{ActionFormat, StudentProfile};
 use super::text_format::own_tool;
@@ -45,6 +46,8 @@ struct Choice<'a> {
     message: Reply<'a>,
     #[serde(default)]
     finish_reason: Option<String>,
+    #[serde(default)]
+    logprobs: Value,
     #[serde(default)]
     error: Value,
     /// See [`super::stream::REPEATED`].
@@ -110,6 +113,9 @@ pub(super) fn reply(
     // Without a world, every call is a function call, whatever the student's action format.
     let dialect = if request.world.is_some() { student.dialect } else { ActionFormat::Tools };
     let text = text_of(&content);
+    let answers = likelihoods::asked(request);
+    let likely = if answers.is_empty() { None } else { likelihoods::told(&choice.logprobs, &answers) };
+    let text = likely.unwrap_or(text);
     let mut words = read_words(dialect, &text, (!tools.is_empty()).then_some(&tools));
     if dialect == ActionFormat::Named && words.calls.is_empty() {
         words.calls.extend(Screen::of(request).read(&text, request));

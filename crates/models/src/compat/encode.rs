@@ -8,6 +8,7 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::adaptation::{Concession, adapted};
+use super::likelihoods;
 use super::named::{self, Screen};
 use super::profile::{ActionFormat, Structured, StudentProfile};
 use super::roles::arranged;
@@ -56,6 +57,9 @@ pub(super) fn body(
     if !student.stop.is_empty() {
         body = body.with("stop", list(student.stop.iter().map(|word| word.as_str().into())));
     }
+    if !likelihoods::asked(request).is_empty() && takes("logprobs") {
+        body = body.with("logprobs", true).with("top_logprobs", likelihoods::MOST_TOKENS);
+    }
     let tools = match found.contains(&Concession::NoTools) {
         true => Vec::new(),
         false => server_tools(student, request),
@@ -64,7 +68,10 @@ pub(super) fn body(
         body = body.with("tools", list(tools.iter().map(declare)));
     }
     let enforced = match (&request.schema, request.world, student.dialect) {
-        (Some(schema), _, _) => Some(schema.clone()),
+        (Some(schema), _, _) => {
+            let plain = likelihoods::without_keyword(&schema.schema);
+            Some(NamedSchema { schema: plain, ..schema.clone() })
+        }
         (None, Some(world), ActionFormat::Json) => Some(text_format::turn_schema(student, request, world)),
         (None, Some(_), ActionFormat::Named) => Some(Screen::of(request).schema(request)),
         (None, _, _) => None,
@@ -96,6 +103,7 @@ pub fn as_sent(
 /// Whether the response to a request is asked for as a stream.
 pub(super) fn streams(calls: &CallOptions, student: &StudentProfile, request: &ChatRequest) -> bool {
     match calls.stream {
+        _ if !likelihoods::asked(request).is_empty() => false,
         Streaming::Never => false,
         Streaming::WithoutTools => server_tools(student, request).is_empty(),
         Streaming::Always => true,

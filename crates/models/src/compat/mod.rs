@@ -1,12 +1,15 @@
 //! Models behind an OpenAI-compatible `/chat/completions`: vLLM, SGLang, Ollama, llama.cpp, and hosted ones. Their
 //! differences are data: a [`StudentProfile`].
 
+mod act_form;
 mod adaptation;
 mod advice_steps;
 mod binding;
 mod decode;
 mod encode;
+mod following;
 mod identity;
+mod likelihoods;
 mod listed;
 mod named;
 mod profile;

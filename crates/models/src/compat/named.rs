@@ -12,8 +12,8 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::advice_steps::AdviceSteps;
-use super::binding::bound;
+use super::act_form::{MAX_TEXT_CHARS, form};
+use super::following::Following;
 use super::listed::{Listed, has_state, split_reference};
 use super::references::texts;
 use crate::action_format::{FINISH, chord};
@@ -26,12 +26,8 @@ const EXAMPLES: Prompt =
     Prompt::new("student/named_examples", include_str!("prompts/named_examples.md"), &[]);
 pub(super) const PROMPTS: [Prompt; 2] = [NAMED, EXAMPLES];
 
-/// Begins the line of a view that says the task again.
-const TASK: &str = "\nTask: ";
 /// Begins the lines that a model writes, in the examples.
 const REPLY_MARK: &str = "> ";
-/// Limit on what is typed at once, in characters. Without one such models fill their whole output.
-const MAX_TEXT_CHARS: u32 = 300;
 /// Notches of the wheel that one act turns.
 const NOTCHES: i32 = 5;
 /// Keys that can be chosen in any program; those that the task or the advice names come on top.
@@ -78,26 +74,21 @@ pub(super) fn examples() -> Vec<Json> {
 /// each list. What stands below a list follows from what stands above it, so that each prompt begins with the one before.
 pub(super) fn as_shown(messages: &[Message]) -> Vec<Message> {
     let mut messages = messages.to_vec();
-    let mut steps = AdviceSteps::default();
-    let (mut task, mut listed) = (String::new(), Vec::new());
+    let mut following = Following::default();
     for message in &mut messages {
         if let Message::Assistant { say, .. } = message {
-            say.first().and_then(|text| object_in(text)).iter().for_each(|act| steps.act(act));
+            say.first().and_then(|text| object_in(text)).iter().for_each(|act| following.act(act));
         }
         let mut last = None;
         for content in contents_mut(message) {
             if let Content::Text { text } = content {
-                steps.hear(text);
-                if let Some((_, told)) = text.rsplit_once(TASK) {
-                    told.trim().clone_into(&mut task);
-                    listed = text.lines().filter_map(Listed::read).collect();
-                }
+                following.hear(text);
                 let lines = text.lines().map(|line| split_reference(line).map_or(line, |(_, rest)| rest));
                 *text = lines.collect::<Vec<_>>().join("\n");
                 last = Some(text);
             }
         }
-        if let Some((last, next)) = last.zip(steps.next(|step| bound(step, &task, &listed))) {
+        if let Some((last, next)) = last.zip(following.told()) {
             last.push('\n');
             last.push_str(&next);
         }
@@ -119,7 +110,9 @@ fn contents_mut(message: &mut Message) -> Box<dyn Iterator<Item = &mut Content> 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Screen {
     elements: Vec<Listed>,
-    done: BTreeSet<String>,
+    /// The acts that were done on this screen, each as often as it was.
+    done: Vec<String>,
+    following: Following,
     acted: bool,
     /// Whether a listed element has the focus and takes text.
     takes_text: bool,
@@ -133,15 +126,18 @@ impl Screen {
         let mut now: Option<Vec<&str>> = None;
         let mut acts: Vec<(String, String)> = Vec::new();
         let mut keys: Vec<String> = KEYS.iter().map(|key| (*key).to_owned()).collect();
+        let mut following = Following::default();
         for message in &request.messages {
             match message {
                 Message::Assistant { say, .. } => {
+                    say.first().and_then(|text| object_in(text)).iter().for_each(|act| following.act(act));
                     if let (Some(lines), Some(act)) = (&now, say.first().and_then(|text| object_in(text))) {
                         acts.push((fingerprint(lines), signature(&act)));
                     }
                 }
                 Message::User { .. } | Message::Results { .. } => {
                     for text in texts(message) {
+                        following.hear(text);
                         let lines: Vec<&str> =
                             text.lines().filter(|line| split_reference(line).is_some()).collect();
                         if lines.is_empty() {
@@ -159,6 +155,7 @@ impl Screen {
         let here = fingerprint(&lines);
         Self {
             elements: lines.iter().filter_map(|line| Listed::read(line)).collect(),
+            following,
             acted: !acts.is_empty(),
             takes_text: lines.iter().any(|line| has_cursor(line)),
             done: acts.into_iter().filter(|(screen, _)| *screen == here).map(|(_, act)| act).collect(),
@@ -198,6 +195,16 @@ impl Screen {
 
     /// Returns the schema of a turn.
     pub(super) fn schema(&self, request: &ChatRequest) -> NamedSchema {
+        let times = |act: &Value| {
+            let sought = signature(act);
+            self.done.iter().filter(|done| **done == sought).count()
+        };
+        let named = |forms: Vec<Value>| NamedSchema { name: "act".into(), schema: json!({ "anyOf": forms }) };
+        self.following.forms(self.browser, times).map_or_else(|| named(self.all_forms(request)), named)
+    }
+
+    /// The forms of all acts that can be done on this screen.
+    fn all_forms(&self, request: &ChatRequest) -> Vec<Value> {
         let mut forms = Vec::new();
         let mut choice = |act: &str, of: Vec<&str>| {
             if !of.is_empty() {
@@ -240,7 +247,7 @@ impl Screen {
         }
         let lent = request.tools.iter().filter(|tool| tool.name != FINISH);
         forms.extend(lent.map(|tool| form(&[(tool.name.as_str(), tool.schema.clone())])));
-        NamedSchema { name: "act".into(), schema: json!({ "anyOf": forms }) }
+        forms
     }
 
     /// Reads the act in a reply; nothing where it holds none.
@@ -315,14 +322,6 @@ impl Screen {
             }
         }
     }
-}
-
-/// An object of these properties, in this order.
-fn form(properties: &[(&str, Value)]) -> Value {
-    let names: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
-    let map: serde_json::Map<String, Value> =
-        properties.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    json!({ "type": "object", "properties": map, "required": names, "additionalProperties": false })
 }
 
 /// Whether a line is of an element that has the focus and takes text.

@@ -26,7 +26,7 @@ pub(super) fn help(arm: &str) -> String {
         "pull" => "with this book".into(),
         "placebo-inert" => "with irrelevant skills of equal length".into(),
         "placebo-wrong" => "with relabelled skills of other programs".into(),
-        "placebo-forced" => "with irrelevant skills of equal length put in".into(),
+        "placebo-forced" | "placebo-push" => "with irrelevant skills of equal length put in".into(),
         "tools-only" => "with an empty book".into(),
         "index" => "with the book’s index alone".into(),
         "push" => "with the book’s best skills put in".into(),

@@ -326,9 +326,15 @@ pub fn contrasts(rows: &[TrialRow], fixed: &FixedPlan) -> Vec<Contrast> {
         if key.arm == *treatment {
             let decides = fixed.student.as_ref().is_none_or(|student| *student == key.model);
             add(key, with(key, control), if decides { Family::Primary } else { Family::Secondary });
-            for other in
-                ["placebo-inert", "none", "placebo-wrong", "placebo-forced", "tools-only", "raw-trace"]
-            {
+            for other in [
+                "placebo-inert",
+                "none",
+                "placebo-wrong",
+                "placebo-forced",
+                "placebo-push",
+                "tools-only",
+                "raw-trace",
+            ] {
                 add(key, with(key, other), Family::Secondary);
             }
             if let Some(control) = with(key, control) {

@@ -45,12 +45,16 @@ pub fn candidates<'a>(
     program: Option<&str>,
     count: usize,
 ) -> Vec<NearFunction<'a>> {
-    let near = by_score(book, instruction, program).into_iter();
+    let near = functions_by_fit(book, instruction, program).into_iter();
     near.take_while(|function| function.score >= LEAST_SCORE).take(count).collect()
 }
 
-/// Returns the functions of a program and of all programs, those that fit best first.
-fn by_score<'a>(book: &'a Snapshot, instruction: &str, program: Option<&str>) -> Vec<NearFunction<'a>> {
+/// Returns all functions of a program and of all programs, those first whose words fit an instruction best.
+pub fn functions_by_fit<'a>(
+    book: &'a Snapshot,
+    instruction: &str,
+    program: Option<&str>,
+) -> Vec<NearFunction<'a>> {
     let functions: Vec<(&Skill, ShortSteps)> = book
         .skills()
         .flat_map(|skill| skill.short_steps().into_iter().map(move |steps| (skill, steps)))

@@ -7,8 +7,8 @@ use apprentice_protocol::{
 use super::asking::Asking;
 use crate::agent::stop::{Stop, until};
 
-/// Most questions about one view. Each is a request, and costs such a model a few seconds.
-const MAX_QUESTIONS: usize = 3;
+/// Most questions about one view. Each is a request, and costs such a model a second or two.
+const MAX_QUESTIONS: usize = 12;
 
 impl Asking<'_, '_> {
     /// Asks what the guidance wants to know before it adds anything to a view. A server that fails, or that does not keep its
