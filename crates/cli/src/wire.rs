@@ -151,14 +151,18 @@ pub(crate) fn ready_worlds(
     }
 }
 
-fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
-    let (state, limits) = (state(config)?, limits(&config.cell)?);
-    let program = std::env::current_exe().kind(Kind::Bug)?;
-    let isolation = match config.isolation {
+fn cell_isolation(choice: IsolationChoice) -> CellIsolation {
+    match choice {
         IsolationChoice::Cell => CellIsolation::Bubblewrap,
         IsolationChoice::Container => CellIsolation::Container,
         IsolationChoice::Plain => CellIsolation::Plain,
-    };
+    }
+}
+
+fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+    let (state, limits) = (state(config)?, limits(&config.cell)?);
+    let program = std::env::current_exe().kind(Kind::Bug)?;
+    let isolation = cell_isolation(config.isolation);
     let shared = shared_isolation(config.isolation)?;
     let cell = CellSpec {
         screen: None,
