@@ -73,8 +73,7 @@ fn in_place_of(wanted: &ShortSteps, own: ShortSteps) -> ShortSteps {
 }
 
 /// Returns what stands for a function in a book: the function itself, or the placebo that was put in its place.
-pub(crate) fn replacing(book: &Snapshot, chosen: &(Skill, ShortSteps)) -> Option<(Skill, ShortSteps)> {
-    let (skill, wanted) = chosen;
+pub(crate) fn replacing(book: &Snapshot, skill: &Skill, wanted: &ShortSteps) -> Option<(Skill, ShortSteps)> {
     let own = book.skill(&skill.id).filter(|own| own.short_steps().contains(wanted));
     if let Some(own) = own {
         return Some((own.clone(), wanted.clone()));
@@ -104,10 +103,10 @@ impl Strangers {
     /// are farthest from the task, if possible one that can begin on this screen; else a text of the program without steps, as long as the function's.
     pub(crate) fn for_function(
         &self,
-        chosen: &(Skill, ShortSteps),
+        skill: &Skill,
+        wanted: &ShortSteps,
         seen: &Observation,
     ) -> Option<(Skill, Option<ShortSteps>)> {
-        let (skill, wanted) = chosen;
         let is_strange = |other: &&Skill| {
             other.id != skill.id
                 && !self.relevant.contains(&other.id)

@@ -111,7 +111,8 @@ impl GuidanceRefresh for IndexOnScreen {
             return None;
         }
         // A placebo's own functions are not asked about: both are lent alike.
-        let (skill, steps) = replacing(&self.book, &self.question.chosen()?)?;
+        let (asked, wanted) = self.question.chosen()?;
+        let (skill, steps) = replacing(&self.book, &asked, &wanted)?;
         state.first = false;
         let line = skill_line(skill.id.as_str(), &steps.function);
         let event = SkillEvent { skill: Some(skill.id), ..happened(SkillEventKind::Indexed, &line) };
@@ -255,10 +256,10 @@ impl GuidanceRefresh for PushOnScreen {
     /// Adds the short steps of the function that the instruction asks for, once: at the first view that shows its program.
     fn refresh_briefly(&self, _at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let chosen = self.question.chosen().filter(|_| state.shown.is_empty())?;
+        let (asked, wanted) = self.question.chosen().filter(|_| state.shown.is_empty())?;
         let (skill, steps) = match &self.strangers {
-            None => (chosen.0, Some(chosen.1)),
-            Some(strangers) => strangers.for_function(&chosen, seen)?,
+            None => (asked, Some(wanted)),
+            Some(strangers) => strangers.for_function(&asked, &wanted, seen)?,
         };
         state.shown.insert(skill.id.clone());
         let (text, event) = match steps {
