@@ -30,7 +30,7 @@ use crate::settings::value_type::ValueType;
 const DEFAULTS: &str = include_str!("defaults.toml");
 const PREFIX: &str = "APPRENTICE_";
 /// Letters by which a variable of so many letters, or more, may differ from a setting's and is meant to be it.
-const MISSPELT: [(usize, usize); 2] = [(6, 2), (3, 1)];
+const MISSPELT: [(usize, usize); 2] = [(9, 2), (3, 1)];
 /// Variables that commands read themselves.
 const OF_COMMANDS: [&str; 4] = ["log", "queue", "token", "vm_url"];
 
