@@ -120,6 +120,7 @@ async fn nameless_things_that_hear_clicks_are_listed_and_areas_that_draw_are_nam
         "<style>.i{width:30px;height:30px;background:#36c;display:inline-block}</style><title>icons</title>
          <div class=i onclick='document.title=`div`'></div> <span class=i id=l></span> <div class=i title='Delete row' onclick='document.title=`title`'></div>
          <div onclick='document.title=`card`'>Plain card</div> <canvas width=300 height=100></canvas>
+         <p><span onclick='0' style='cursor:col-resize;display:inline-block;width:6px;height:30px'></span></p>
          <script>l.addEventListener('click', () => { document.title = 'listener'; });</script>",
     )
     .await;

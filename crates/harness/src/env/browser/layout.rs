@@ -10,8 +10,10 @@ use apprentice_protocol::Rect;
 
 use undrawn::{Drawn, StandIn};
 
-/// The styles that decide which part of a box shows.
-pub(super) const STYLES: [&str; 3] = ["overflow-x", "overflow-y", "position"];
+/// The styles that decide which part of a box shows, and the pointer over it.
+pub(super) const STYLES: [&str; 4] = ["overflow-x", "overflow-y", "position", "cursor"];
+/// How the names of the pointers end under which something is made larger or smaller (CSS Basic User Interface 4, 8.1.1).
+const RESIZES: &str = "-resize";
 
 /// A rectangle in pixels of the tab.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +75,8 @@ pub(super) struct Layout {
     pub(super) stand_ins: HashMap<i64, StandIn>,
     /// What fields suggest: the node of each suggestion and what it enters.
     pub(super) suggestions: HashMap<i64, Vec<(i64, String)>>,
-    /// Nodes that hear clicks.
+    /// Nodes that hear clicks, without the edges by which something is made larger: tables put one beside each cell, and draw nothing
+    /// of it (Tabulator 6).
     pub(super) clickable: HashSet<i64>,
     /// Canvases, which no accessibility tree lists, with what holds each of them, the nearest first.
     pub(super) canvases: Vec<(i64, Vec<i64>)>,
@@ -218,6 +221,7 @@ impl Layout {
         let mut drawn: Vec<usize> = Vec::new();
         let mut known = vec![Drawn { never: true, ..Drawn::default() }; seen.len()];
         let box_of = boxes_of(document);
+        let mut edges: HashSet<i64> = HashSet::new();
         for (node, id) in nodes.backend_node_id.iter().enumerate() {
             let number = box_of.get(node).copied().flatten();
             let bounds = number.and_then(|number| document.layout.bounds.get(number));
@@ -238,6 +242,7 @@ impl Layout {
                     .unwrap_or_default()
             };
             let within = clips.step(node, whole, [style(0), style(1), style(2)]);
+            edges.extend(style(3).ends_with(RESIZES).then_some(*id));
             let Some(whole) = whole else { continue };
             drawn.push(node);
             if nodes.node_name.get(node).and_then(|name| snapshot.text(*name)) == Some("CANVAS") {
@@ -266,7 +271,8 @@ impl Layout {
         self.boxes.extend(undrawn.by_contents);
         self.stand_ins.extend(undrawn.by_holders);
         let clickable = nodes.is_clickable.iter().flat_map(|flag| &flag.index);
-        self.clickable.extend(clickable.filter_map(|node| nodes.backend_node_id.get(*node)));
+        let clickable = clickable.filter_map(|node| nodes.backend_node_id.get(*node));
+        self.clickable.extend(clickable.filter(|id| !edges.contains(id)));
         order(nodes, &seen, &drawn)
     }
 }

@@ -27,7 +27,8 @@ async function (clicks, row) {
     const text = plain(holder.innerText) + [...holder.querySelectorAll('input,textarea,[aria-label],img[alt]')]
       .map((one) => plain(one.value || one.getAttribute('aria-label') || one.alt)).join('');
     const kept = row.filter((one) => text.includes(plain(one)));
-    if (kept.length * 2 < row.length) {
+    // Among elements of its kind that show no text either, an icon's own surroundings may say nothing.
+    if (text && kept.length * 2 < row.length) {
       return { found: 'replaced', now: (holder.innerText || '').replace(/\s+/g, ' ').trim().slice(0, 60) };
     }
   }
