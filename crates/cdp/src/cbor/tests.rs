@@ -1,3 +1,5 @@
+//! What Chromium sends in CBOR is read as its JSON, and nothing malformed is.
+
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! Experiment arms: the guidance policy of each arm, and the guidance it gives to a trial.
 
 pub mod auto;
+mod changed_help;
 pub mod demonstration;
 pub mod function_scope;
 pub mod guidance;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_guidance::{ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools};
-use apprentice_protocol::{BoundedText, SkillId, TaskId, TrialId};
+use apprentice_protocol::{SkillId, TaskId, TrialId};
 use apprentice_skillbook::KnownVersions;
 use apprentice_skillbook::verification::{AdmissionPolicy, admit};
 use apprentice_skillbook::{At, BookError, Skill, Snapshot};
@@ -346,49 +347,6 @@ impl GuidanceProvider {
             _ => BTreeSet::new(),
         };
         self.build(arm, task, seed, &hidden)
-    }
-
-    /// Builds the guidance of `pull` over the book without one skill.
-    pub fn guidance_without(
-        &self,
-        skill: &SkillId,
-        task: &TaskId,
-        seed: u32,
-    ) -> Result<ArmGuidance, ArmError> {
-        let hidden = BTreeSet::from([skill.clone()]);
-        let guidance = self.build(Arm::Pull, task, seed, &hidden)?;
-        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..guidance })
-    }
-
-    /// Builds the guidance of an arm for a trial over the book without some skills.
-    ///
-    /// # Errors
-    ///
-    /// Fails as [`Self::arm_guidance`] does.
-    pub fn arm_guidance_hiding(
-        &self,
-        arm: Arm,
-        task: &TaskId,
-        seed: u32,
-        mut hidden: BTreeSet<SkillId>,
-    ) -> Result<ArmGuidance, ArmError> {
-        if arm == Arm::Masked {
-            hidden.extend(self.hidden(task, seed));
-        }
-        let guidance = self.build(arm, task, seed, &hidden)?;
-        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..guidance })
-    }
-
-    /// Returns the text of one skill as it is put into a prompt.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the book has no such skill.
-    pub fn text_of(&self, skill: &SkillId, task: &TaskId) -> Result<BoundedText, ArmError> {
-        let policy = ArmPolicy::Forced { skills: vec![skill.clone()] };
-        let built = build_guidance(&self.book, &policy, &TaskView::default());
-        let nothing = |source| ArmError::NoGuidance { arm: Arm::Forced, task: task.clone(), source };
-        built.map(|guidance| guidance.opening).map_err(nothing)
     }
 
     /// Returns the frozen book.
