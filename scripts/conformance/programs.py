@@ -245,7 +245,7 @@ def placed(world):
     found, in_front = [], False
     told = any(re.match(r"\s*(window|dialog|alert)\b.*\[[^\]]*active", line) for line in world.lines())
     for line in world.lines():
-        if re.match(r"\s*(window|dialog|alert) ", line) and " @" in line:
+        if re.match(r"\s*(window|dialog|alert)\b", line):
             in_front = in_front and "active" not in line and line.startswith("    ") or "active" in line
         if told and not in_front:
             continue
@@ -285,7 +285,8 @@ def judge(program, name):
             why.append(f"covered: told {titled}, done {done}, raised {raised}")
         time.sleep(1)
         world.key("Escape")
-        world.until(lambda: world.find(pattern), 5)
+        # A window that comes to the front again lists itself a moment later.
+        world.until(lambda: world.find(pattern) and placed(world), 5)
         picture = world.look(picture=True)
         places = placed(world)
         rows = pixels(picture) if picture else []
