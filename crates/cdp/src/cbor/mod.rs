@@ -3,7 +3,8 @@
 //! Chromium's own processes exchange this form, so that on the pipe nothing is turned into text. It is a part of CBOR (RFC 8949)
 //! with two additions, which Chromium describes in `third_party/inspector_protocol/crdtp/cbor.h`: each map and each array of its encoder
 //! stands in an *envelope*, a byte string whose length lets a reader step over it, and a string that is not Latin-1 is a byte string of
-//! UTF-16.
+//! UTF-16. A reader of plain CBOR takes the first for a tag and the second for bytes, where the types of messages have objects and texts:
+//! hence readers of our own.
 
 mod decode;
 mod encode;

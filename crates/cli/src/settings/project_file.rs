@@ -132,19 +132,19 @@ mod tests {
 
     #[test]
     fn relative_paths_start_from_the_file_and_other_texts_stay() {
-        let file = SettingsFile { folder: Some(PathBuf::from("/home/me/work")), ..SettingsFile::default() };
+        let file = SettingsFile { folder: Some(PathBuf::from("/project")), ..SettingsFile::default() };
         let placed = |key: &str, text: &str| {
             let value = file.placed(key, toml::Value::String(text.to_owned()));
             value.as_str().expect("a text").to_owned()
         };
-        assert_eq!(placed("runs", "runs"), "/home/me/work/runs");
+        assert_eq!(placed("runs", "runs"), "/project/runs");
         assert_eq!(placed("skillbook", "/books/one"), "/books/one");
-        assert_eq!(placed("provider.openai.key_file", "key"), "/home/me/work/key");
-        assert_eq!(placed("role.student.model", "cassette:a.jsonl"), "cassette:/home/me/work/a.jsonl");
+        assert_eq!(placed("provider.openai.key_file", "key"), "/project/key");
+        assert_eq!(placed("role.student.model", "cassette:a.jsonl"), "cassette:/project/a.jsonl");
         assert_eq!(placed("role.student.model", "compat/m"), "compat/m");
         assert_eq!((placed("state", ""), placed("mirror", "origin")), (String::new(), "origin".to_owned()));
         assert_eq!(placed("mirror", "https://x/y"), "https://x/y");
-        assert_eq!(placed("mirror", "files"), "/home/me/work/files");
+        assert_eq!(placed("mirror", "files"), "/project/files");
         let here = SettingsFile { path: Path::new(PROJECT_FILE).into(), ..SettingsFile::default() };
         let runs = toml::Value::String("runs".to_owned());
         assert_eq!(here.placed("runs", runs.clone()), runs);
